@@ -87,7 +87,7 @@ async def _measure(folder: str, options: argparse.Namespace) -> Shown:
 
     async with Lab() as lab:
         place, words = Model(folder).place, {"devices": options.device, "modes": options.mode}
-        own = Own(await lab.declare(place), place)
+        own = Own(await lab.questions.declare(place), place)
         ranged = ":" in options.batch or "," in options.batch
         given = [f"batch={options.batch}"] if options.batch and not ranged else []
         settings = choose(own.preset, own, given, **words)

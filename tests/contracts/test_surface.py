@@ -31,7 +31,7 @@ def written(file: Path) -> list[str]:
     return found
 
 
-INSIDE = ("store", "recorder", "runner", "receive", "_store")
+INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
 """Internals of a lab: what it measures and stores with."""
 
 
@@ -41,7 +41,7 @@ def reached(file: Path) -> list[str]:
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:
             owner = ast.unparse(node.value).rpartition(".")[2]
-            if owner in ("lab", "_lab", "history", "kept"):
+            if owner in ("lab", "_lab", "saved", "history", "kept"):
                 found.append(f"{file.name}:{node.lineno}: {ast.unparse(node)}")
     return found
 

@@ -56,7 +56,7 @@ async def test_a_preset_is_measured_and_stored_and_replayed(tmp_path):
         line = made.history.find("last")
         assert (line.run, line.status, line.answer) == (result.run, "ok", result.answer)
         assert made.history.state("last").rounds == 6
-        assert result.answer.split(":")[0][:20] in made.export("last")
+        assert result.answer.split(":")[0][:20] in "".join(made.history.document("last", "markdown"))
         changes = [change for change, _ in heard]
         assert sum(Change.REPORT in change for change in changes) == 6
         assert Change.OVER in changes[-1] and isinstance(heard[-1][1], Finished)
@@ -112,7 +112,7 @@ async def test_a_sweep_finds_its_sizes_and_is_compared_with_another(tmp_path):
         first = await made.sweep(SMALL, ["samples=256:4096:x4"], refine=False)
         assert [point.values["samples"] for point in first.points] == [256, 1024, 4096]
         second = await made.sweep(SMALL, ["samples=256:4096:x4"], refine=False)
-        compared = made.compare(first.run, second.run)
+        compared = made.history.compare(first.run, second.run)
         assert {arm.at["samples"] for arm in compared.arms} == {256, 1024, 4096}
 
 
@@ -193,18 +193,18 @@ async def test_questions_are_answered_or_refused_with_a_message(tmp_path):
     made, runners = lab(tmp_path)
     async with made:
         question = ExplainScenario(scenario=(await made.settings(SMALL)).scenario, arms=())
-        assert (await made.ask("explain-scenario", question, ScenarioExplanation)).forecast
+        assert (await made.questions.ask("explain-scenario", question, ScenarioExplanation)).forecast
         with pytest.raises(Unanswered, match="no answer to riddle"):
-            await made.ask("riddle", question, ScenarioExplanation)
+            await made.questions.ask("riddle", question, ScenarioExplanation)
         with pytest.raises(RefusedInput, match="no such file"):
-            await made.declare("/nowhere/model.py:forward")
+            await made.questions.declare("/nowhere/model.py:forward")
 
         def refuse(request: Ask) -> None:
             runners[0]._on_event(Refused(request=request.id, message="op: got 'X'", where="op"))
 
         runners[0]._answer = refuse
         with pytest.raises(RefusedInput, match="got 'X'"):
-            await made.ask("explain-op", question, ScenarioExplanation)
+            await made.questions.ask("explain-op", question, ScenarioExplanation)
 
 
 @pytest.mark.real_worker

@@ -51,7 +51,7 @@ async def test_every_claim_of_the_document_of_the_preset_gets_a_verdict(tmp_path
         await press(pilot, app, "escape")
         assert not isinstance(app.screen, FactCheckScreen)
         runs = {statement.run for statement in screen.check.statements}
-        assert runs <= {line.run for line in app.lab.store.runs()}
+        assert runs <= {line.run for line in app.lab.saved.store.runs()}
 
 
 async def test_a_fact_check_stops_and_continues(tmp_path):

@@ -45,7 +45,7 @@ async def page(tmp_path, make=some, size=(120, 40), **options):
 
 
 def store_of(app):
-    return app.screen_stack[0].lab.store
+    return app.screen_stack[0].lab.saved.store
 
 
 def said(app):

@@ -199,7 +199,7 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
         await press(pilot, app, "r")
         assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
         lab_, file = app.screen.lab, tmp_path / "run.jsonl"
-        recording.write(file, lab_.store.events(lab_.state.shown.run))
+        recording.write(file, lab_.saved.store.events(lab_.state.shown.run))
         await app.screen.player.play(str(file))
         await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
         await app.screen.player.play(str(tmp_path / "none.jsonl"))
@@ -222,7 +222,7 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         state = lab_.state.shown
         [profiled] = [arm for arm, known in state.arms.items() if known.profile is not None]
         shown = lines_of(app.screen.query_one(Timeline))
-        kept = list(lab_.store.events(state.run))
+        kept = list(lab_.saved.store.events(state.run))
         assert [event.arm for event in kept if isinstance(event, Profiled)] == [profiled]
         assert isinstance(kept[-1], Profiled), "it comes after the run's end, and is kept all the same"
         lab_.state.put_away()
@@ -246,7 +246,9 @@ async def test_an_arm_is_profiled_again_when_asked(tmp_path):
         asked = [ask.body for ask in app.runner.sent if getattr(ask, "kind", "") == "profile"]
         arms = [msgspec.json.decode(body, type=ProfileArm).arm.id for body in asked]
         assert len(arms) == 3 and arms[0] == arms[1] != arms[2]
-        kept = [event for event in app.screen.lab.store.events(state.run) if isinstance(event, Profiled)]
+        kept = [
+            event for event in app.screen.lab.saved.store.events(state.run) if isinstance(event, Profiled)
+        ]
         assert [event.arm for event in kept] == arms
 
 

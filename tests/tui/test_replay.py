@@ -26,10 +26,10 @@ async def recorded(pilot, app):
     await pilot.press("R")
     await rest(pilot, app)
     await pilot.press("enter")
-    await until(pilot, lambda: made.replaying)
+    await until(pilot, lambda: made.playback.replay)
     await until(pilot, lambda: made.state.shown.status == "ok")
     await rest(pilot, app)
-    return made.replaying
+    return made.playback.replay
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])
@@ -124,7 +124,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
         app.screen.drawing.show(Change.RUN)
         await rest(pilot, app)
         assert "next: x ends the replay" in text(app)
-        app.screen.lab._anew_said = False
+        app.screen.lab.playback._warned = False
         await press(pilot, app, "r")
         (said,) = (note.message for note in app._notifications)
         assert said == f"This is a replay. r again measures {state.settings.title} on this machine."

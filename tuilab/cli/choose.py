@@ -64,7 +64,7 @@ def make_resolver(
     places = hosts_with(envs, hosts, file)
 
     async def declared(lab: Lab) -> Settings:
-        own = Own(await lab.declare(file, opening), file, opening)
+        own = Own(await lab.questions.declare(file, opening), file, opening)
         settings = replace(choose(own.preset, own, given, **words), hosts=places)
         check(settings)
         return settings

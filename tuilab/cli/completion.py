@@ -58,7 +58,7 @@ def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
     try:
         lines = lab.history.runs(limit=MOST_RUNS)
     finally:
-        lab.close_history()
+        lab.saved.close()
     items = [CompletionItem("last", help="the latest run")]
     items += [
         CompletionItem(line.run[:8], help=f"{line.preset or line.workload}, {line.at}") for line in lines

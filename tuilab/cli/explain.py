@@ -45,7 +45,9 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
     else:
         if settings:
             raise InputError("--set", settings[0], f"a preset, which {name!r} is not")
-        answer = with_lab(lambda lab: lab.ask("explain-op", ExplainOp(op=name, dtype=dtype), OpExplanation))
+        answer = with_lab(
+            lambda lab: lab.questions.ask("explain-op", ExplainOp(op=name, dtype=dtype), OpExplanation)
+        )
     show(answer, as_json)
 
 

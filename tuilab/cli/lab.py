@@ -87,7 +87,7 @@ def with_lab(
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:
             done = await act_stoppably(lab, act(lab))
-        if lab.in_no_history:
+        if lab.saved.in_no_history:
             unkept.append(lab.state.unkept)
         for fault in faults[:1]:
             tell(keep_fault(fault))
@@ -146,4 +146,4 @@ def open_history() -> Iterator[History]:
     finally:
         for run, what in history.unread.items():
             tell(f"run {sanitize_line(run[:8])}: {what}; `tuilab history check` lists all damage")
-        lab.close_history()
+        lab.saved.close()

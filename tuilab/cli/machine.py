@@ -61,7 +61,7 @@ async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
         wanted = {"CPU:0", *(gpu.name for gpu in there.gpus[:1])}
         if again or kept is None or not wanted <= kept.devices.keys():
             click.echo("measuring this machine's hardware limits", err=True)
-            measured = await lab.ask("roofs", AskRoofs(seconds=seconds), Roofs)
+            measured = await lab.questions.ask("roofs", AskRoofs(seconds=seconds), Roofs)
             try:
                 kept = roofs.keep(measured)
             except OSError as error:

@@ -10,14 +10,13 @@ import msgspec
 from tuilab.lab import roofs
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.hosts import EVERYWHERE
-from tuilab.lab.replay import Replay, label
+from tuilab.lab.playback import Playback
 from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState, Place
 from tuilab.lab.threads import run_in_daemon_thread
-from tuilab.model.events import Event, Finished, Log
+from tuilab.model.events import Event, Log
 from tuilab.model.requests import Measure, Painted
-from tuilab.model.rounds import Rounds
 from tuilab.model.scenario import BudgetName, Sweep
 
 REST_S = 0.1
@@ -46,10 +45,7 @@ class RunController:
         self._held: list[tuple[Callable[[Event], None], Event]] = []
         self._sliding = False
         self._dragged = False
-        self.replaying: Replay | None = None
-        """The replay and its controls; None once something else is on the screen."""
-        self._playing: asyncio.Future[None] | None = None
-        self._anew_said = False
+        self.playback = Playback(state, self._show, self._told)
         self._closed = False
 
     @cached_property
@@ -78,8 +74,7 @@ class RunController:
     async def _end(self) -> None:
         """End the workers after stopping an active run; its data is saved."""
         self._closed = True
-        if self._playing is not None:
-            self._playing.cancel()
+        self.playback.close()
         self._forget_rest()
         if "runner" in self.__dict__:
             await self.runner.close()
@@ -124,7 +119,7 @@ class RunController:
         self._forget_rest()
         if state.settings is None:
             return False
-        self._end_replay()
+        self.playback.end()
         if state.asked:
             self._spawn(self.runner.cancel(state.asked))
         self._sliding = slid
@@ -167,7 +162,7 @@ class RunController:
         """Stop the active or waiting run and keep its data; False if there is none."""
         self._forget_rest()
         state = self.state
-        if self._end_replay():
+        if self.playback.end():
             pass
         elif state.wanted is not None:
             state.wanted = None
@@ -176,43 +171,6 @@ class RunController:
         else:
             return False
         self._told(Change.WORKER)
-        return True
-
-    def _replay(self, replay: Replay) -> None:
-        """Show a recorded run instead of the current one."""
-        self.stop()
-        started = replay.started
-        if started is None:
-            return
-        self.state.begin_replay(label(started), started)
-        self.replaying, self._anew_said = replay, False
-        self._told(Change.SETTINGS | Change.WORKER)
-        self._playing = asyncio.ensure_future(
-            replay.play(self._show, self.state.rewind, lambda: not self.state.summing, self._take)
-        )
-
-    def play(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of the replay; False if there is none."""
-        if self.replaying is None:
-            return False
-        do(self.replaying)
-        self._told(Change.WORKER)
-        return True
-
-    def spare_replay(self) -> bool:
-        """Return True if an action that would replace a replay with a measurement needs a second request."""
-        spared = bool(self.state.replay) and not self._anew_said
-        self._anew_said = True
-        return spared
-
-    def _end_replay(self) -> bool:
-        playing, self._playing, self.replaying = self._playing, None, None
-        if playing is None:
-            return False
-        playing.cancel()
-        if self.state.shown.running:
-            ending = Finished(run=self.state.shown.run, status="cancelled", message="the replay was stopped")
-            self._show(ending)
         return True
 
     def painted(self) -> None:
@@ -289,10 +247,6 @@ class RunController:
             self._held.append((self._show, event))
         else:
             self._told(self.state.apply(event))
-
-    def _take(self, rounds: Rounds) -> None:
-        """Apply many rounds of a replay, after checking for a running summary."""
-        self._told(self.state.take(rounds))
 
     async def sum_up(self, then: Callable[[], None]) -> None:
         """Summarize a long run in a thread; events, and with them the worker, wait meanwhile.

@@ -10,14 +10,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import msgspec
 
 from tuilab import catalogue, guest
-from tuilab.history.connection import is_damage
-from tuilab.history.store import Store
-from tuilab.lab import marks, roofs
+from tuilab.lab import roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
 from tuilab.lab.devices import Devices
@@ -26,10 +24,9 @@ from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.naming import resolve
 from tuilab.lab.presets import preset_of
 from tuilab.lab.questions import Questions
-from tuilab.lab.recorder import RunRecorder
-from tuilab.lab.replay import Replay, recorded
-from tuilab.lab.replay import load as load_recording
+from tuilab.lab.replay import Replay
 from tuilab.lab.runner import Runner, RunnerFactory
+from tuilab.lab.saved import SavedRuns, StoreFactory
 from tuilab.lab.settings import Own, Settings, choose, chosen_sweep, representative
 from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
@@ -42,7 +39,6 @@ from tuilab.model.events import (
     Finished,
     Profiled,
     Progress,
-    Ready,
     Refused,
     RoofsKnown,
     WorkerExited,
@@ -53,26 +49,20 @@ from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.program import Page
-from tuilab.model.requests import Measure, scope
+from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.roofline import ROOFS_S, AskRoofs, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
 from tuilab.model.subject import PresetFile, Subject
-from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
-    from tuilab.analysis.compare import Comparison
-    from tuilab.lab.history import History, HistoryClient
-    from tuilab.lab.machines import MachineLine
-    from tuilab.lab.offers import Offer
+    from tuilab.lab.history import History
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=msgspec.Struct)
 
-StoreFactory = Callable[[], Store]
-"""Opens the history."""
 What = str | Preset | Settings
 """What to measure: a preset's name or path, `path/to/file.py:name`, a preset, or settings."""
 
@@ -116,13 +106,12 @@ class Lab(RunController):
             if host != HERE:
                 self.state.hosts.add(host)
         self.questions = Questions(lambda request: self.runner.send(request))
-        self.recorder: RunRecorder | None = None
+        self._say = say or _say
+        self.saved = SavedRuns(self.state, self._say, store)
         self.diagnosis: DoctorReport | None = None
         """The result of the last `doctor`."""
         self.devices = Devices()
         """Empty until sampling starts."""
-        self._store, self._say = store, say or _say
-        self._opened: Store | None = None
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
         self._news = asyncio.Event()
@@ -140,7 +129,7 @@ class Lab(RunController):
     # Life
 
     async def __aenter__(self) -> Self:
-        for notice in self.keep_runs(finish=False):
+        for notice in self.saved.keep(finish=False):
             self._say(notice)
         await self.start()
         return self
@@ -151,23 +140,6 @@ class Lab(RunController):
         words = await self.close()
         if words:
             self._say(words)
-
-    def open_history(self) -> RunRecorder:
-        """Save runs from now on, and take in those that continued after their lab was gone."""
-        if self.recorder is None:
-            self.recorder = RunRecorder(self.state, self._say, self.store)
-            self._mark()
-        return self.recorder
-
-    def keep_runs(self, finish: bool) -> Sequence[str]:
-        """Save runs while they are measured, even if this process is killed; returns messages for the
-        user.
-
-        finish: an active run is measured to its end after the lab is gone.
-        """
-        recorder = self.open_history()
-        self.state.spool, self.state.finish = recorder.spool, finish
-        return recorder.notices
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
         """Load the presets of these folders, or of the usual ones. found: already read."""
@@ -201,77 +173,16 @@ class Lab(RunController):
         self.devices.close()
         if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
             doctor.kill_all()
-        return self.close_history()
+        return self.saved.close()
 
     def kill_now(self) -> None:
         """End the workers at once, without waiting for their data."""
         self.runner.kill_now()
 
     @property
-    def unattended(self) -> bool:
-        """True if the worker will finish and save the active run after the lab is gone."""
-        scenario = self.state.shown.scenario
-        # A confined worker cannot write to the data folder.
-        confined = scenario is not None and scope(scenario.file, scenario.opening)
-        return bool(self.state.running and self.state.spool and self.state.finish and not confined)
-
-    def farewell(self) -> str:
-        """Describe where the run on the screen is saved and how to return to it; "" if there is none.
-
-        Called after closing, when an active run has been stopped.
-        """
-        state = self.state.shown
-        recorder = self.recorder
-        if recorder is None or not state.rounds or self.state.replay or not recorder.kept(state.run):
-            return ""
-        comes = "tuilab export last" if state.status == "ok" else "tuilab resume last"
-        return f"kept as {state.run[:8]}; {comes}"
-
-    @property
-    def in_no_history(self) -> bool:
-        """True if a run is only in memory, or in a file that is not imported yet."""
-        return self.recorder is not None and self.recorder.in_no_history
-
-    def close_history(self) -> str:
-        """Write pending data; returns a message about what could not be written, "" if all was."""
-        if self.recorder is not None:
-            return self.recorder.close()
-        if self._opened is not None:
-            self._opened.close()
-        return ""
-
-    @property
-    def store(self) -> Store:
-        """The store of runs; opened on first use."""
-        if self.recorder is not None:
-            return self.recorder.store
-        if self._opened is None:
-            self._opened = (self._store or Store.open)()
-        return self._opened
-
-    @property
     def history(self) -> "History":
-        """The saved runs and their operations."""
-        from tuilab.lab.history import History
-
-        return History(self.store)
-
-    def history_beside(self) -> "HistoryClient":
-        """Return a history client for a page that must not block; close it with the page."""
-        from tuilab.lab.history import HistoryClient
-
-        return HistoryClient(self.store)
-
-    def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that means a damaged history; returns what was done, "" if nothing.
-
-        A file that reads well by itself stays in use; otherwise it is renamed.
-        """
-        if not is_damage(error) or self.recorder is None or not self.recorder.recreate():
-            return ""
-        if self.recorder.again:
-            return "It is readable again and still in use."
-        return "It was kept under another name, nothing was deleted, and a new history was started."
+        """The operations on saved runs: find, compare, export, tag, prune and import."""
+        return self.saved.history
 
     async def add_environment(self, word: str) -> str:
         """Also measure in another environment of this machine, in turns: `NAME=PATH[,VARIABLE=VALUE…]`.
@@ -299,9 +210,7 @@ class Lab(RunController):
 
     def receive(self, event: Event) -> None:
         """Fold in a worker's event; at the end of a run, first add the range of similar runs."""
-        shown, recorder = self.state.shown, self.recorder
-        over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
-        if over and recorder is not None and not self.state.summing and (alike := recorder.alike(shown)):
+        if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
         if isinstance(event, Finished) and event.roofs_due:
@@ -312,30 +221,15 @@ class Lab(RunController):
         with contextlib.suppress(InputError, WorkerError):  # something else was asked: the next run tells
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))
-            shown, recorder = self.state.shown, self.recorder
-            if recorder is not None and shown.run == run and self.state.result() is not None:
-                recorder.conclude(shown, self.state.claims_of(shown.preset))
+            self.saved.conclude(run)
 
     def _told(self, change: Change, event: Event | None = None) -> None:
         if event is not None:
             self.questions.receive(event)
-            if self.recorder is not None:
-                self.recorder.receive(event)
+            self.saved.receive(event)
             self._note(event)
             roofs.learn(event)
-            self._mark(event)
         super()._told(change, event)
-
-    def _mark(self, event: Event | None = None) -> None:
-        """Save the verdict marks per machine; without an event, read them."""
-        file = self.recorder.store.file if self.recorder is not None else None
-        machine, known = self.state.machine, self.state.verdicts
-        if file is None or machine is None or getattr(event, "origin", None):
-            return
-        if event is None or isinstance(event, Ready):
-            self.state.verdicts = {**marks.read(file.parent, machine.key), **known}
-        elif isinstance(event, Finished) and known != marks.read(file.parent, machine.key):
-            marks.keep(file.parent, machine.key, known)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, WorkerExited):
@@ -383,7 +277,7 @@ class Lab(RunController):
         if not subject.place:
             return preset_of(words, subject), None
         checked_hosts([host for host in self.hosts if host not in self.environments], subject.place)
-        own = Own(await self.declare(subject.place, opening, heard), subject.place, opening)
+        own = Own(await self.questions.declare(subject.place, opening, heard), subject.place, opening)
         return own.preset, own
 
     async def measure(
@@ -470,8 +364,7 @@ class Lab(RunController):
         Raises WorkerError if it did not start.
         """
         if earlier is not None:
-            self.open_history().go_on(request.id)
-            request = msgspec.structs.replace(request, spool=self.state.spool, finish=self.state.finish)
+            request = self.saved.extend(request)
             self.state.expect(request, earlier)
         ended = self._ends[request.id] = asyncio.get_running_loop().create_future()
         try:
@@ -509,14 +402,8 @@ class Lab(RunController):
         A finished run of the same settings that missed its precision is resumed.
         """
         further = self.state.further(budget) if sweep is None else None
-        if further is not None and self.recorder is not None:
-            try:
-                if self.recorder.kept(further.id):
-                    self.recorder.go_on(further.id)
-                else:
-                    further = None
-            except sqlite3.Error:
-                further = None
+        if further is not None and not self.saved.can_extend(further):
+            further = None
         return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
@@ -579,23 +466,6 @@ class Lab(RunController):
 
     # Asking
 
-    async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """Ask the worker a question and return its answer.
-
-        Raises InputError for a bad question, else Unanswered.
-        """
-        return await self.questions.ask(kind, body, answer)
-
-    async def declare(
-        self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
-    ) -> Declaration:
-        """Return the declaration of `/path/to/file.py:name` or a model file.
-
-        heard: called with the loading progress of a large model. Raises InputError, or Unanswered with the
-        traceback of the user's code.
-        """
-        return await self.questions.declare(file, opening, heard)
-
     async def explain(self, settings: Settings) -> ScenarioExplanation:
         """Return where each op of this machine's arms runs, and whether a GPU would run it. Raises like
         `ask`.
@@ -604,12 +474,12 @@ class Lab(RunController):
         """
         arms = representative(settings, self.state.machine)
         question = ExplainScenario(scenario=settings.scenario, arms=arms)
-        return await self.ask("explain-scenario", question, ScenarioExplanation)
+        return await self.questions.ask("explain-scenario", question, ScenarioExplanation)
 
     async def profile(self, question: ProfileArm) -> Profile:
         """Profile one arm of the run on the screen; the profile is saved with the run. Raises like `ask`."""
         run = self.state.shown.run
-        found = await self.ask("profile", question, Profile)
+        found = await self.questions.ask("profile", question, Profile)
         if run:
             self.receive(Profiled(run=run, arm=question.arm.id, profile=found))
         return found
@@ -627,52 +497,20 @@ class Lab(RunController):
 
     # Earlier runs
 
-    async def recorded(self) -> "list[Offer]":
-        """Return the latest saved runs for `replay`, newest first."""
-        return await run_in_daemon_thread(recorded, self.store)
-
-    async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return every machine of the history by preset, and why some are missing, else ""."""
-        from tuilab.lab.machines import load
-
-        return await run_in_daemon_thread(load, self.store)
-
-    def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
-        """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.
-
-        key: of `export.formats`. picture: returns an SVG of the screen.
-        """
-        from tuilab.lab.export import write_shown
-
-        return write_shown(key, self.state, self.store, folder, picture)
-
     async def replay(self, run: str) -> Replay:
         """Replay a recorded run: of the history (`run:ID`) or a file. Raises InputError."""
-        replay = await run_in_daemon_thread(load_recording, self.store, run)
-        self._replay(replay)
+        replay = await self.saved.load(run)
+        self.stop()
+        self.playback.begin(replay)
         return replay
 
     async def show_pinned(self) -> None:
         """Draw the pinned runs under runs of the same workload."""
-        from tuilab.lab.history import ghosts
-
-        client, before = self.history_beside(), self.state.pinned
         try:
-            self.state.pinned = await client.do(ghosts)
+            if await self.saved.load_pinned():
+                self.changed(Change.LOOK)
         except sqlite3.Error as error:
             self.log(f"pinned runs cannot be drawn ({error})", "warning")
-        finally:
-            client.close()
-        if before or self.state.pinned:
-            self.changed(Change.LOOK)
-
-    def compare(self, a: str, b: str) -> "Comparison":
-        """Compare two runs arm by arm at each shared point. Raises InputError."""
-        return self.history.compare(a, b)
-
-    def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
-        """Return a saved run as a document. Raises InputError."""
-        return "".join(self.history.document(run, format))
 
 
 def _run_on(

@@ -118,4 +118,4 @@ async def _ask() -> ApiTable:
 
 async def asked_names(lab: Lab) -> ApiTable:
     """Return the names of the lab's TensorFlow. Raises WorkerError."""
-    return await lab.ask("api-table", _Nothing(), ApiTable)
+    return await lab.questions.ask("api-table", _Nothing(), ApiTable)

@@ -241,8 +241,8 @@ class LabApp(LastingApp):
         If the connection dropped and the user chose so, a run in progress continues: its worker notices that
         the lab has gone and leaves the run's events for the next start.
         """
-        if number == signal.SIGHUP and self.lab is not None and self.lab.unattended:
-            self.lab.close_history()
+        if number == signal.SIGHUP and self.lab is not None and self.lab.saved.unattended:
+            self.lab.saved.close()
             # Skip the orderly exit: asyncio would kill the worker with its pipes, and there is no terminal to
             # restore.
             os._exit(128 + signal.SIGHUP)
@@ -265,7 +265,7 @@ class LabApp(LastingApp):
                 self.painter.close()
             if self.lab is not None:
                 problem = await self.lab.close()
-                self.last_words = problem or self.lab.farewell()
+                self.last_words = problem or self.lab.saved.farewell()
         finally:
             self.exit(code)
 
@@ -342,7 +342,7 @@ def run(options: Options) -> int:
         if code is not None and code > SIGNALLED and app.watching is not None and app.watching.running:
             app.watching.signal(code - SIGNALLED)
         page = _given_back(app)
-    words = [app.last_words, app.lab.close_history() if app.lab is not None else ""]
+    words = [app.last_words, app.lab.saved.close() if app.lab is not None else ""]
     with contextlib.suppress(OSError):  # the terminal may have gone
         for text in filter(None, words):
             sys.stderr.write(f"tuilab: {text}\n")

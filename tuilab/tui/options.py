@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.lab.lab import StoreFactory
     from tuilab.lab.runner import RunnerFactory
+    from tuilab.lab.saved import StoreFactory
     from tuilab.lab.shown_program import ShownProgram
     from tuilab.lab.state import LabState
     from tuilab.model.environment import Environment

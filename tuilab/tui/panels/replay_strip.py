@@ -55,7 +55,7 @@ the replay.
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        replay = self.lab.replaying
+        replay = self.lab.playback.replay
         if replay is None:
             return []
         state = "⏸" if replay.paused or replay.over else "▶"
@@ -78,15 +78,15 @@ the replay.
 
     def action_seek(self, by: int) -> None:
         """Move a tenth backward or forward."""
-        self.lab.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
+        self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
         """Go to the start or the end."""
-        self.lab.play(lambda r: r.seek(end * r.rounds))
+        self.lab.playback.command(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:
         """Seek to the clicked position of the track."""
         first, cells = self._track
         share = (event.x - first) / max(1, cells - 1)
         if 0 <= share <= 1:
-            self.lab.play(lambda r: r.seek(round(share * r.rounds)))
+            self.lab.playback.command(lambda r: r.seek(round(share * r.rounds)))

@@ -31,7 +31,7 @@ class Drawing:
         """Show the change."""
         state = self._lab.state
         self._header.tell(state)
-        if self._lab.replaying is None and (strip := self._screen.query("#replay")):
+        if self._lab.playback.replay is None and (strip := self._screen.query("#replay")):
             strip.remove()
             self._screen.refresh_bindings()
         self._answer.show(answer(state, newcomer=self._viewing.newcomer))

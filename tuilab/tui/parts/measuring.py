@@ -69,7 +69,7 @@ class Measuring:
         """Warn once, before a replay is replaced, that this action measures again; return whether it warned
         now.
         """
-        spared = self._lab.spare_replay()
+        spared = self._lab.playback.spare()
         if spared:
             state = self._lab.state
             what = "the same settings" if state.replay_is_here or not state.settings else state.settings.title

@@ -151,7 +151,7 @@ class Pages:
         folder = Path.cwd()
         picture = partial(self._screen.app.export_screenshot, title="tuilab")
         try:
-            self._corner.say(f"Written: {self._lab.export_shown(key, folder, picture)}")
+            self._corner.say(f"Written: {self._lab.saved.export_shown(key, folder, picture)}")
         except OSError as error:
             self._corner.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
         except ValueError as error:

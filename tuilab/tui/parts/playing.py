@@ -26,14 +26,14 @@ class Player:
 
     def command(self, do: str, *by: int) -> None:
         """Pass a command such as `pause` to the replay."""
-        self._lab.play(lambda replay: getattr(replay, do)(*by))
+        self._lab.playback.command(lambda replay: getattr(replay, do)(*by))
 
     async def choose(self) -> None:
         """Replay a recorded run, to choose from a list, as if it were live."""
         from tuilab.tui.screens.menu import MenuScreen
 
         page = MenuScreen(
-            "Replay", await self._lab.recorded(), typed="or the path of a recorded file, then enter",
+            "Replay", await self._lab.saved.offers(), typed="or the path of a recorded file, then enter",
             empty="No run has been saved yet. Type the path of a recorded file below.",
         )  # fmt: skip
         self._screen.app.push_screen(page, self.play)

@@ -130,7 +130,7 @@ are compared with it. Neither is ever pruned.
     def __init__(self, lab: "Lab") -> None:
         super().__init__(id="history")
         self.lab = lab
-        self.history = lab.history_beside()
+        self.history = lab.saved.client()
         self.going: CancellableProgress | None = None
         self.runs = RunList(self.history, {preset.name: preset.title for preset in lab.state.presets})
         self.table = RunsTable(self.runs, lab.state.usual, self._read_on)
@@ -162,7 +162,7 @@ are compared with it. Neither is ever pruned.
     def failed(self, error: sqlite3.Error) -> None:
         """Report a problem with the store. A damaged one is set aside and replaced with a new one."""
         self.say(trouble(error), BAD)
-        if kept := self.lab.set_aside(error):
+        if kept := self.lab.saved.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
             self.table.marked.clear()
             self.table.reload()

@@ -184,7 +184,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             await self.query_one("#below", Container).mount(placement)
             await self.views.fill(lab, self.viewing)
             await self.controls.draw()
-        notices = lab.keep_runs(finish=options.hangup == "finish")
+        notices = lab.saved.keep(finish=options.hangup == "finish")
         self.filled = True
         self.refresh_bindings()
         for problem in [*notices, *self._read_keymap()]:
@@ -251,7 +251,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim what needs the lab until the screen is filled."""
         if action == "replay" and parameters:
-            return self.filled and self.lab.replaying is not None
+            return self.filled and self.lab.playback.replay is not None
         if action == "watched":
             return self.app.watching is not None  # type: ignore[attr-defined]
         return True if self.filled or action == "run" else None

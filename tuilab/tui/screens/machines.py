@@ -85,6 +85,6 @@ sorts by the next column.
         self.run_worker(self._load(), exit_on_error=False)
 
     async def _load(self) -> None:
-        found, problem = await self._lab.machines()
+        found, problem = await self._lab.saved.machines()
         self.table.empty = problem or "No run in the history has a result yet."
         self.table.set_rows(found)

@@ -1,0 +1,206 @@
+"""The lab's saved runs: records every event in the store, and keeps the marks of verdicts."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tuilab.history.connection import is_damage
+from tuilab.history.store import Store
+from tuilab.lab import marks
+from tuilab.lab.recorder import RunRecorder
+from tuilab.lab.replay import Replay, load, recorded
+from tuilab.lab.state import LabState
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.model.events import Event, Finished, Ready, RunsAlike
+from tuilab.model.requests import Measure, scope
+
+if TYPE_CHECKING:
+    from tuilab.lab.history import History, HistoryClient
+    from tuilab.lab.machines import MachineLine
+    from tuilab.lab.offers import Offer
+
+StoreFactory = Callable[[], Store]
+"""Opens the history."""
+
+
+class SavedRuns:
+    """Saves the runs of a lab, and finds those of earlier ones."""
+
+    def __init__(self, state: LabState, say: Callable[[str], None], open_store: StoreFactory | None) -> None:
+        """say: called with messages for the user. open_store: replaces the real history."""
+        self._state, self._say, self._open_store = state, say, open_store
+        self._recorder: RunRecorder | None = None
+        self._opened: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The store of runs; opened on first use."""
+        if self._recorder is not None:
+            return self._recorder.store
+        if self._opened is None:
+            self._opened = (self._open_store or Store.open)()
+        return self._opened
+
+    @property
+    def history(self) -> "History":
+        """The operations on saved runs."""
+        from tuilab.lab.history import History
+
+        return History(self.store)
+
+    def client(self) -> "HistoryClient":
+        """Return a history client for a page that must not block; close it with the page."""
+        from tuilab.lab.history import HistoryClient
+
+        return HistoryClient(self.store)
+
+    # Saving
+
+    def record(self) -> RunRecorder:
+        """Save runs from now on, and take in those that continued after their lab was gone."""
+        if self._recorder is None:
+            self._recorder = RunRecorder(self._state, self._say, self.store)
+            self._mark()
+        return self._recorder
+
+    def keep(self, finish: bool) -> Sequence[str]:
+        """Save runs while they are measured, even if this process is killed; returns messages for the
+        user.
+
+        finish: an active run is measured to its end after the lab is gone.
+        """
+        recorder = self.record()
+        self._state.spool, self._state.finish = recorder.spool, finish
+        return recorder.notices
+
+    def receive(self, event: Event) -> None:
+        """Save an event of a worker."""
+        if self._recorder is not None:
+            self._recorder.receive(event)
+        self._mark(event)
+
+    def extend(self, request: Measure) -> Measure:
+        """Return a request that continues a saved run, to be saved into the same run."""
+        self.record().go_on(request.id)
+        return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
+
+    def can_extend(self, request: Measure) -> bool:
+        """Continue a run of this session in the same saved run; False if it was not saved."""
+        if self._recorder is None:
+            return True
+        try:
+            kept = self._recorder.kept(request.id)
+            if kept:
+                self._recorder.go_on(request.id)
+            return kept
+        except sqlite3.Error:
+            return False
+
+    def alike(self, event: Event) -> RunsAlike | None:
+        """Return the range of similar saved runs if the event ends the run on the screen well."""
+        shown, recorder = self._state.shown, self._recorder
+        over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
+        return recorder.alike(shown) if over and recorder is not None and not self._state.summing else None
+
+    def conclude(self, run: str) -> None:
+        """Save the answer of the run again if it is still on the screen."""
+        shown = self._state.shown
+        if self._recorder is not None and shown.run == run and self._state.result() is not None:
+            self._recorder.conclude(shown, self._state.claims_of(shown.preset))
+
+    def _mark(self, event: Event | None = None) -> None:
+        """Save the verdict marks per machine; without an event, read them."""
+        file = self._recorder.store.file if self._recorder is not None else None
+        machine, known = self._state.machine, self._state.verdicts
+        if file is None or machine is None or getattr(event, "origin", None):
+            return
+        if event is None or isinstance(event, Ready):
+            self._state.verdicts = {**marks.read(file.parent, machine.key), **known}
+        elif isinstance(event, Finished) and known != marks.read(file.parent, machine.key):
+            marks.keep(file.parent, machine.key, known)
+
+    def set_aside(self, error: sqlite3.Error) -> str:
+        """Continue after an error that means a damaged history; returns what was done, "" if nothing.
+
+        A file that reads well by itself stays in use; otherwise it is renamed.
+        """
+        if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
+            return ""
+        if self._recorder.again:
+            return "It is readable again and still in use."
+        return "It was kept under another name, nothing was deleted, and a new history was started."
+
+    # The end of the lab
+
+    @property
+    def unattended(self) -> bool:
+        """True if the worker will finish and save the active run after the lab is gone."""
+        state, scenario = self._state, self._state.shown.scenario
+        # A confined worker cannot write to the data folder.
+        confined = scenario is not None and scope(scenario.file, scenario.opening)
+        return bool(state.running and state.spool and state.finish and not confined)
+
+    @property
+    def in_no_history(self) -> bool:
+        """True if a run is only in memory, or in a file that is not imported yet."""
+        return self._recorder is not None and self._recorder.in_no_history
+
+    def farewell(self) -> str:
+        """Describe where the run on the screen is saved and how to return to it; "" if there is none.
+
+        Called after closing, when an active run has been stopped.
+        """
+        shown, recorder = self._state.shown, self._recorder
+        if recorder is None or not shown.rounds or self._state.replay or not recorder.kept(shown.run):
+            return ""
+        comes = "tuilab export last" if shown.status == "ok" else "tuilab resume last"
+        return f"kept as {shown.run[:8]}; {comes}"
+
+    def close(self) -> str:
+        """Write pending data; returns a message about what could not be written, "" if all was."""
+        if self._recorder is not None:
+            return self._recorder.close()
+        if self._opened is not None:
+            self._opened.close()
+        return ""
+
+    # Earlier runs
+
+    async def offers(self) -> "list[Offer]":
+        """Return the latest saved runs for `replay`, newest first."""
+        return await run_in_daemon_thread(recorded, self.store)
+
+    async def load(self, run: str) -> Replay:
+        """Return a recorded run: of the history (`run:ID`) or a file. Raises InputError."""
+        return await run_in_daemon_thread(load, self.store, run)
+
+    async def machines(self) -> "tuple[list[MachineLine], str]":
+        """Return every machine of the history by preset, and why some are missing, else ""."""
+        from tuilab.lab.machines import load
+
+        return await run_in_daemon_thread(load, self.store)
+
+    async def load_pinned(self) -> bool:
+        """Read the pinned runs, to draw under runs of the same workload; returns whether there is a change to
+        draw. Raises sqlite3.Error.
+        """
+        from tuilab.lab.history import ghosts
+
+        client, before = self.client(), self._state.pinned
+        try:
+            self._state.pinned = await client.do(ghosts)
+        finally:
+            client.close()
+        return bool(before or self._state.pinned)
+
+    def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
+        """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.
+
+        key: of `export.formats`. picture: returns an SVG of the screen.
+        """
+        from tuilab.lab.export import write_shown
+
+        return write_shown(key, self._state, self.store, folder, picture)
