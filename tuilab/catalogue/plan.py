@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from tuilab.catalogue.validate import numeric
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Value, check_values, nearest, parse_value
 from tuilab.model.preset import Preset
@@ -64,8 +65,6 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
     Raises InputError. The last value is included even if the steps would miss it.
     """
-    from tuilab.catalogue.validate import numeric
-
     name, equals, values = text.partition("=")
     if not equals:
         raise InputError(

@@ -11,7 +11,9 @@ import msgspec
 
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
+from tuilab.cli.fact_check import measure_document
 from tuilab.cli.lab import columns, file_or_output, not_over
+from tuilab.cli.prove import prove_document
 from tuilab.cli.said import tell
 from tuilab.documents import RULES, read
 from tuilab.documents.api.versions import check_version, table_of
@@ -132,15 +134,11 @@ def check(
         click.echo("\n".join(rule_lines(layout == "json") if rules else _explained(explain or "")))
         return
     if measure:
-        from tuilab.cli.fact_check import measure_document
-
         if len(paths) != 1:
             raise InputError("PATH", " ".join(paths), "one document to measure")
         not_over("-o", target_file, paths)
         ctx.exit(measure_document(paths[0], target_file, budget))
     if prove:
-        from tuilab.cli.prove import prove_document
-
         if len(paths) != 1:
             raise InputError("PATH", " ".join(paths), "one document with findings to prove")
         ctx.exit(prove_document(paths[0], budget, layout == "json"))

@@ -18,6 +18,7 @@ from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED,
 from tuilab.cli.said import say
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
+from tuilab.processes import die_with_parent
 from tuilab.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -147,8 +148,6 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
         if served:  # for a browser page, whose server may be killed
-            from tuilab.processes import die_with_parent
-
             # Ctrl-C at the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()

@@ -24,12 +24,14 @@ from tuilab.cli.said import tell
 from tuilab.interpreter import describe_same
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
+from tuilab.lab.resume import describe_rest, further
 from tuilab.lab.roofs import held_against
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName
+from tuilab.report.markdown import document
 from tuilab.report.text import Role, dressed, lines, table
 
 
@@ -89,8 +91,6 @@ def show(result: RunResult, as_json: bool) -> None:
     if as_json:
         emit(result)
     elif as_markdown():
-        from tuilab.report.markdown import document
-
         click.echo(document(result))
     elif width := columns():
         click.echo(dressed(list(lines(result, details=details(), most=width)), width, _styled))
@@ -117,8 +117,6 @@ def _styled(role: Role, line: str) -> str:
 
 def _more_precise(state: RunState, result: RunResult) -> None:
     """Print what would make a run as precise as its budget asks, and about how long that takes."""
-    from tuilab.lab.resume import describe_rest, further
-
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:

@@ -23,6 +23,8 @@ from tuilab.model.files import write_text
 from tuilab.model.program import Code, Together
 from tuilab.report.program import programs_json, programs_text
 from tuilab.report.rows import wrapped
+from tuilab.tui.options import Options
+from tuilab.tui.start import open_lab
 
 LEAST_ATTACHED_S = 1.0
 USUAL_SIZE = (80, 24)
@@ -205,9 +207,6 @@ def several(
     live = start_on_hosts(hosts, command, options, size, lines)
     shown = Several(list(live.values())) if live else open_pages(command)
     if screen:
-        from tuilab.tui.options import Options
-        from tuilab.tui.start import open_lab
-
         open_lab(Options(watching=shown))
         screen = False  # the remaining output goes to the terminal
     ended = follow(live, lines) if live else DONE
@@ -223,9 +222,6 @@ def write(data: bytes) -> None:
 
 def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
     """Watch a program in the lab; after the lab closes, it has the terminal again until it ends."""
-    from tuilab.tui.options import Options
-    from tuilab.tui.start import open_lab
-
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from textual.binding import Binding
 from textual.widget import Widget
 
+from tuilab import tui
 from tuilab.tui.actions import ACTIONS, Action
 
 _NAMES = {
@@ -50,8 +51,6 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
 
 def declared() -> Mapping[str, str]:
     """Return every action that can have a key, with its default keys. Loads every screen."""
-    from tuilab import tui
-
     for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
         importlib.import_module(module.name)
     _learn()

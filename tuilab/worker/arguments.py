@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 import msgspec
+import numpy as np
 
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
@@ -354,7 +355,6 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
 
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
-    import numpy
     import tensorflow
 
     caught: list[tuple[Any, Any]] = []
@@ -363,7 +363,7 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
         caught.append((args, kwargs))
         raise _CalledError
 
-    known = {"tf": tensorflow, "np": numpy, **scope, name.rpartition(":")[2]: record}
+    known = {"tf": tensorflow, "np": np, **scope, name.rpartition(":")[2]: record}
     try:
         for each in doctest.DocTestParser().get_examples(inspect.getdoc(underlying(target)) or ""):
             parsed = ast.parse(each.source)
@@ -467,8 +467,6 @@ def _packed(tf: Any, like: Any, parts: Sequence[Any]) -> Any:
 
 def is_data(tf: Any, value: Any) -> bool:
     """Return True for a tensor or array, False for a variable or another Python object."""
-    import numpy as np
-
     if isinstance(value, (np.ndarray, np.generic)):
         return True
     return bool(tf.is_tensor(value)) and not isinstance(value, tf.Variable) and not hasattr(value, "assign")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
+import numpy as np
+
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS
 from tuilab.model.ops import names as op_names
 from tuilab.worker.measure.counting import called
@@ -330,7 +332,6 @@ def _shape(tensor: Any, handles: Mapping[str, Any]) -> tuple[int | None, ...]:
 
 def constant(tensor: Any) -> Any:
     """Return the value of a tensor as an array if it is a constant of the graph, else None."""
-    import numpy as np
     from tensorflow.python.framework import tensor_util
 
     while tensor.op.type in ("Cast", "Identity"):

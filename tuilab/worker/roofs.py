@@ -13,6 +13,7 @@ from itertools import cycle, repeat
 from typing import Any
 
 import msgspec
+import numpy as np
 import psutil
 
 from tuilab.analysis.roofline import with_starts
@@ -138,8 +139,6 @@ def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], 
     """Return bytes per second of memory and caches with all processors in use, and of STREAM's triad in
     memory.
     """
-    import numpy as np
-
     threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
     wanted = STREAM_ARRAYS * TIMES_CACHE * cache
     largest = min(wanted, psutil.virtual_memory().available // MEMORY_SHARE)

@@ -12,11 +12,13 @@ from tuilab.documents.interpreter.values import (
     Function,
     Graph,
     Known,
+    Many,
     OpaqueObject,
     Tensor,
     Told,
     Unknown,
     Value,
+    integer,
 )
 from tuilab.documents.words import words
 
@@ -65,8 +67,6 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):
-        from tuilab.documents.interpreter.values import Many, integer
-
         return Many(args.get("0"), integer(args.get("1", "times")))
     if interpreter.in_graph() and name.startswith(_EFFECTS):
         interpreter.event("effect", f"{name}()", args.line)

@@ -35,7 +35,10 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens.history_table import About, RunsTable
+from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.screens.modal import Modal, framed
+from tuilab.tui.screens.prune import PruneScreen
+from tuilab.tui.screens.runs_compared import MOST, RunsCompared
 from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, WARN, Line, TextStyle
@@ -325,8 +328,6 @@ are compared with it. Neither is ever pruned.
 
     def action_compare(self) -> None:
         """Compare the marked runs, or the one under the cursor with the baseline of its kind."""
-        from tuilab.tui.screens.runs_compared import MOST
-
         entries = self._chosen()
         if len(entries) > MOST:
             self.say(f"At most {MOST} runs are compared at once; {len(entries)} are marked.", WARN)
@@ -335,8 +336,6 @@ are compared with it. Neither is ever pruned.
             self._act(self.history.do(call), self._compared, going)
 
     def _compared(self, found: tuple[list[Entry], Across | None]) -> None:
-        from tuilab.tui.screens.runs_compared import RunsCompared
-
         entries, across = found
         self.say("" if across else ALONE, WARN)
         if across:
@@ -346,7 +345,6 @@ are compared with it. Neither is ever pruned.
 
     def action_tag(self) -> None:
         """Change the tags."""
-        from tuilab.tui.screens.menu import MenuScreen
 
         def given(line: str | None) -> None:
             if line is not None:
@@ -395,7 +393,6 @@ are compared with it. Neither is ever pruned.
 
     def action_prune(self) -> None:
         """Delete old runs, after showing how many."""
-        from tuilab.tui.screens.prune import PruneScreen
 
         def given(found: PruneCandidates | None) -> None:
             if found is not None and (going := self._begin("Pruning")):
@@ -408,7 +405,6 @@ are compared with it. Neither is ever pruned.
     def action_export(self) -> None:
         """Write runs to the current folder, in the lab's formats."""
         from tuilab.lab.export import formats, write_several
-        from tuilab.tui.screens.menu import MenuScreen
 
         def given(key: str | None) -> None:
             if key == "svg":
@@ -438,7 +434,6 @@ are compared with it. Neither is ever pruned.
 
     def action_import(self) -> None:
         """Import a recording."""
-        from tuilab.tui.screens.menu import MenuScreen
 
         def given(words: str | None) -> None:
             file = expanded(words or "")

@@ -11,6 +11,7 @@ from tuilab.model.profile import OpTime
 from tuilab.model.quantity import seconds
 from tuilab.presentation.timeline import Profiling, summary_lines
 from tuilab.presentation.view_options import ViewOptions
+from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.views.base import View, fitting
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
@@ -79,7 +80,6 @@ profiled then.
 
     def action_pick(self) -> None:
         """Choose the arm from a list."""
-        from tuilab.tui.screens.menu import MenuScreen
 
         def chosen(arm: str | None) -> None:
             if arm and self._profiling.take(arm):

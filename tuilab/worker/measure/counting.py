@@ -7,12 +7,15 @@ run if constants determine that. Ops that cannot be counted are listed.
 """
 
 import itertools
+import operator
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tuilab.model.arithmetic import Shape, Shaped, Unknown, arithmetic
 from tuilab.model.ops import (
@@ -611,7 +614,6 @@ class _Values:
         return self._known[name]
 
     def _work_out(self, tensor: Any) -> Any:
-        import numpy as np
         from tensorflow.python.framework import tensor_util
 
         op = tensor.op
@@ -637,8 +639,6 @@ class _Values:
 
     def _slice(self, op: Any) -> Any:
         """Evaluate a strided slice of a list of numbers, such as a shape."""
-        import numpy as np
-
         masks = [op.get_attr(f"{name}_mask") for name in ("begin", "end", "shrink_axis")]
         given, *bounds = (np.asarray(self.of(t)) for t in op.inputs)
         if given.ndim != 1 or any(each.size != 1 for each in bounds) or any(mask > 1 for mask in masks):
@@ -665,10 +665,6 @@ class _Values:
 
 
 def _small() -> dict[str, Callable[..., Any]]:
-    import operator
-
-    import numpy as np
-
     return {
         "Identity": lambda x: x,
         "StopGradient": lambda x: x,

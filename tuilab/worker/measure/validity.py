@@ -15,6 +15,8 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tuilab.analysis.operations import computes
 from tuilab.analysis.reading import VANISHED
 from tuilab.analysis.words import listed, percent
@@ -213,7 +215,6 @@ def refusal(name: str) -> str:
 @contextmanager
 def watched(tf: Any) -> Iterator[Watch]:
     """Watch the calls made inside the context. Costs microseconds, but do not use it in a timed block."""
-    import numpy as np
     from tensorflow.python.framework import (
         func_graph,
         ops,
@@ -289,8 +290,6 @@ def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 
 def _generators() -> tuple[Any, ...]:
-    import numpy as np
-
     state: Any = np.random.get_state()
     return hash(state[1].tobytes()), state[2], hash(random.getstate())
 

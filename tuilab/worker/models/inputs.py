@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import msgspec
+import numpy as np
 
 from tuilab.model.errors import InputError
 from tuilab.model.models import ModelInput
@@ -86,8 +87,6 @@ class Made:
     """Creates arrays, the same ones each time."""
 
     def __init__(self, tf: Any) -> None:
-        import numpy as np
-
         self._tf, self._np = tf, np
         self._random = np.random.default_rng(0)
 
@@ -422,8 +421,6 @@ class Given:
 
 def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
     """Return the arrays of a `.npz` (or `.tfrecord`) by the inputs' names, or in order."""
-    import numpy as np
-
     path = Path(data)
     named = sanitize_line(path.name, 200)
     if path.stat().st_size > LARGEST_DATA:
@@ -454,7 +451,6 @@ def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
 
 def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
     """Return the first 4,096 examples of a TFRecord file whose features have the inputs' names."""
-    import numpy as np
     import tensorflow as tf
 
     features = {}
@@ -482,8 +478,6 @@ def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None],
     """Return that many examples, repeating them if there are too few. Other dimensions must be large
     enough.
     """
-    import numpy as np
-
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
         raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")
     rows = np.take(array, range(at[0]), axis=0, mode="wrap")
