@@ -1,7 +1,8 @@
 """Interprets a profile's events, by the names that TensorFlow's runtime gives them."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from tuilab.analysis.operations import plain
 from tuilab.model.ops import ITERATORS, RECEIVES, SENDS
@@ -30,8 +31,7 @@ _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 """Names of copies in CUPTI and ROCm's tracer; `copyBuffer` is ROCm's kernel for copies on a device."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(msgspec.Struct, frozen=True, gc=False):
     """An op as a row of the table."""
 
     op: str
@@ -39,8 +39,7 @@ class Key:
     device: str
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(msgspec.Struct, frozen=True, gc=False):
     """What a thread does. eager: the current eager op. op: this event is itself an op, not inside one.
 
     sticks: everything inside it belongs to its phase too.

@@ -4,7 +4,9 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from tuilab.model.account import STALL
 from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning

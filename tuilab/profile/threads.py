@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
 
 from tuilab.profile.classify import Key, Meaning, device_meaning, meaning
 from tuilab.profile.xplane import HOST, XEvent, XLine
@@ -17,8 +20,7 @@ NOWHERE = -1
 """The lane of work on an unknown thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True, gc=False):
     """A period of one lane with the same innermost event. pipeline: it worked for tf.data."""
 
     lane: int
@@ -28,8 +30,7 @@ class Segment:
     pipeline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """An event with its meaning."""
 
     lane: int

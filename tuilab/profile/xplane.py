@@ -3,11 +3,13 @@
 import importlib.util
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Union
+
+import msgspec
 
 HOST = "CPU"
 EMULATED = "emulated_stream"
@@ -22,15 +24,14 @@ _STATS = frozenset(
 Stat = Union[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class XEvent:
+class XEvent(msgspec.Struct, frozen=True, gc=False):
     """Something that lasted from `start` to `end`. op: the op's type if the event is a node of a graph."""
 
     name: str
     start: int
     end: int
     op: str = ""
-    stats: Mapping[str, Stat] = field(default_factory=dict)
+    stats: Mapping[str, Stat] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
