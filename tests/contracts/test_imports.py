@@ -45,6 +45,17 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
     assert not loaded & {"tuilab.lab.lab", "tuilab.model.run", "tuilab.model.events", "msgspec", "sqlite3"}
 
 
+def test_watching_a_program_loads_no_lab():
+    """Its imports are part of what watching costs."""
+    loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
+    assert not loaded & {
+        "tuilab.lab.controller",
+        "tuilab.lab.settings",
+        "tuilab.catalogue.load",
+        "tuilab.cli.lab",
+    }
+
+
 def test_commands_load_no_tensorflow_or_textual_and_dask_only_for_a_fleet():
     names = [p.stem for p in sorted((PACKAGE / "cli").glob("*.py")) if p.stem != "__init__"]
     loaded = loaded_after("import " + ", ".join(f"tuilab.cli.{name}" for name in names))

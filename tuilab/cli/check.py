@@ -12,7 +12,7 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.fact_check import measure_document
-from tuilab.cli.lab import columns, file_or_output, not_over
+from tuilab.cli.options import columns, file_or_output, not_over
 from tuilab.cli.prove import prove_document
 from tuilab.cli.said import tell
 from tuilab.documents import RULES, read

@@ -9,7 +9,8 @@ from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.choose import make_resolver, quiet_option, shapes_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import columns, emit, with_lab
+from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import columns
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
 from tuilab.lab.settings import Settings

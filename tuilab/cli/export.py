@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.lab import file_or_output, open_history
+from tuilab.cli.lab import open_history
+from tuilab.cli.options import file_or_output
 from tuilab.model.errors import InputError
 from tuilab.model.files import printable_path, write_text
 from tuilab.model.program import PREFIX

@@ -8,7 +8,8 @@ import click
 from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import columns, emit, open_history
+from tuilab.cli.lab import emit, open_history
+from tuilab.cli.options import columns
 from tuilab.cli.said import tell
 from tuilab.lab.history import History, is_full
 from tuilab.model import moments

@@ -5,7 +5,8 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import columns, emit, open_history
+from tuilab.cli.lab import emit, open_history
+from tuilab.cli.options import columns
 from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus

@@ -1,13 +1,9 @@
 """The lab for commands: prints events and handles Ctrl-C."""
 
 import asyncio
-import os
-import shutil
 import signal
-import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -23,7 +19,6 @@ from tuilab.lab.files import keep_fault
 from tuilab.lab.history import History, to_read
 from tuilab.model.arms import HERE
 from tuilab.model.environment import Environment
-from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
 T = TypeVar("T")
@@ -34,29 +29,6 @@ class Stoppable(Protocol):
 
     def stop(self) -> object:
         """Stop it; False if there is nothing to stop."""
-
-
-def columns() -> int:
-    """Return the terminal's width; 0 without a terminal: then nothing is shortened or wrapped."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-
-
-def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the file of an option; None, which is standard output, for `-`."""
-    return None if path == Path("-") else path
-
-
-def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
-    """Raise InputError if the file of an option is one of the sources, which would be overwritten."""
-    if file is not None and any(_same(file, source) for source in sources):
-        raise InputError(option, str(file), "another file than one that is read")
-
-
-def _same(file: Path, other: Path | str) -> bool:
-    try:
-        return os.path.samefile(file, other)
-    except (OSError, ValueError):
-        return False
 
 
 def emit(data: Any) -> None:

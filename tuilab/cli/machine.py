@@ -7,22 +7,14 @@ import msgspec
 
 from tuilab.cli.choose import host_option, quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import columns, emit, with_lab
+from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import columns
 from tuilab.cli.said import tell
 from tuilab.lab import Lab, roofs
 from tuilab.lab.hosts import checked_hosts
-from tuilab.model.datasheets import name_of, sheet
 from tuilab.model.machine import Machine
 from tuilab.model.roofline import AskRoofs, Roofs
 from tuilab.report.roofs import roofs_text
-
-against_option = click.option(
-    "--against",
-    default="",
-    metavar="GPU",
-    callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
-    help="The best case on this GPU, from its data sheet: h100, rtx4090, …",
-)
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):

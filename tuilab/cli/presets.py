@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from tuilab import catalogue
-from tuilab.cli.lab import columns
+from tuilab.cli.options import columns
 from tuilab.report.rows import cut
 
 

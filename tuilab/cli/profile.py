@@ -11,7 +11,8 @@ import msgspec
 from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, make_resolver
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import columns, emit, with_lab
+from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import columns
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings
 from tuilab.model.arms import HERE, Arm, family, labels

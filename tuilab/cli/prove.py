@@ -6,7 +6,8 @@ import click
 import msgspec
 
 from tuilab.cli.exits import DONE
-from tuilab.cli.lab import columns, emit, with_lab
+from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import columns
 from tuilab.cli.said import tell
 from tuilab.lab import Lab
 from tuilab.lab.opening import read_document

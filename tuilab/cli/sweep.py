@@ -17,7 +17,7 @@ from tuilab.cli.choose import (
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
-from tuilab.cli.machine import against_option
+from tuilab.cli.options import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve

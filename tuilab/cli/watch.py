@@ -12,8 +12,7 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
-from tuilab.cli.lab import columns, not_over
-from tuilab.cli.machine import against_option
+from tuilab.cli.options import against_option, columns, not_over
 from tuilab.cli.said import broken
 from tuilab.lab.several import Several, follow, join_pages, lines_of, open_pages, serve, start_on_hosts
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python

@@ -218,7 +218,8 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
-    program = Watched(tuple(words), card=options.card)
+    # This process runs for the watching alone, so its imports count too.
+    program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
         program.exit_code = watched.run(words, listener, options.words())
