@@ -4,7 +4,7 @@ import re
 
 _MKL = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 
-# The computing op in each op that the remapper fuses from it and its neighbours (bias, activation, padding).
+# Fused op → the op in it that computes; the remapper adds its neighbours (bias, activation, padding).
 # Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and mkl_layout_pass.cc for the padded ones.
 _COMPUTES = {
     "_FusedMatMul": "MatMul",

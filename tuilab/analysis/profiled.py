@@ -64,7 +64,7 @@ def input_bound(share: float) -> str:
 
 
 def copying(profile: Profile) -> str:
-    """Return what the copies' time is besides the link's own; "" if that is most of it, or there are none.
+    """Explain the copies' time beyond the link's own; "" if the link takes most of it, or without copies.
 
     A phase lasts from the start of a copy on the host to its end; an op of the link only while data moves.
     """

@@ -178,7 +178,7 @@ def check_options(
             raise InputError(name, str(file), "a file in a folder that is there")
         not_over(name, file, command)
         if file is not None and (place := file.resolve()) in taken:
-            raise InputError(name, str(file), "another file than the other option's")
+            raise InputError(name, str(file), "a file other than the other option's")
         taken += [place] if file is not None else []
     if command and not command[0].strip():
         raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")

@@ -51,7 +51,7 @@ class Hosts:
         from tuilab.runner.ssh import command
 
         if name in (HERE, LOCAL):
-            raise InputError("host", name, "another machine; this one is always included")
+            raise InputError("host", name, "another machine (this one is always included)")
         command(name)
         known = self.known.get(name)
         new = known is None or known.environment != environment

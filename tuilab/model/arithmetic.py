@@ -1,8 +1,8 @@
 """Arithmetic operations of one op, by type and shapes.
 
-Counting follows convention: a multiply-add counts two, a function one per element, a transform of N points 5
-N log₂ N (benchFFT; half if one side is real), and decompositions their leading terms (Golub and Van Loan
-2013). Complex numbers count in real operations: six for a product, two for a sum.
+Counting follows convention: a multiply-add counts as two, a function as one per element, a transform of N
+points 5 N log₂ N (benchFFT; half if one side is real), and decompositions their leading terms (Golub and Van
+Loan 2013). Complex numbers count in real operations: six for a product, two for a sum.
 """
 
 import math

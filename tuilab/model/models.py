@@ -41,7 +41,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     kind: str
     flop: float | None
-    """Operations, a multiply-add counts two; None if nothing is counted."""
+    """Operations (a multiply-add counts as two); None if nothing is counted."""
     bytes: float
     """Bytes of its weights and of the data exchanged with other layers."""
     share: float

@@ -52,7 +52,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The minimum work of one call. None means not known."""
 
     flop: float | None = None
-    """Arithmetic operations by convention; a multiply-add counts two."""
+    """Arithmetic operations by convention; a multiply-add counts as two."""
     least_flop: float | None = None
     """Operations that no known algorithm avoids, if fewer than the convention."""
     by_dtype: dict[str, float] = {}

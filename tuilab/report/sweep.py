@@ -49,9 +49,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        if isinstance(
-            at := point.values.get(result.axis[0]), int | float
-        )  # otherwise a recording from elsewhere
+        if isinstance(at := point.values.get(result.axis[0]), int | float)  # a foreign recording may lack it
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
     )

@@ -1,6 +1,6 @@
 # expects: slowing
 # may: between-steps, read-each-step
-"""A history that is read as a whole after every step, and so grows."""
+"""A growing history that is read as a whole after every step."""
 
 import tensorflow as tf
 

@@ -26,7 +26,7 @@ Kind = Literal[
     "opaque",  # a call of something unknown
     "import",
     "config",  # a setting of TensorFlow
-    "query",  # devices are asked for, or a tensor's device
+    "query",  # devices, or a tensor's device, are queried
     "build",  # a model or layer is created, compiled or summarised
     "node",  # a TensorFlow 1 op is added to the graph for a session
     "dataset",  # a pipeline is built

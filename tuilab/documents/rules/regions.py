@@ -482,7 +482,7 @@ def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tupl
         learns = len(event.place.loops) > len(timing.begins.loops) and event.name == "predict"
         what = _set_up(example, event, measured, timing.begins.function, fits and not learns)
         if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
-            what = f"a layer and its weights are made ({event.name})"
+            what = f"a layer and its weights are created ({event.name})"
         logged = what.endswith(_EACH_EPOCH) and timing.role == "log" and not timing.about_speed
         # A few numbers cost nothing compared with training steps.
         yield event, "" if logged or (trained and is_few(event)) else what
@@ -691,7 +691,7 @@ _MODELS = ("tf.keras.Model", "tf.keras.Sequential")
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
-    "tf.Session": "the session is made",
+    "tf.Session": "the session is created",
     "tf.keras.Sequential": "the model is built",
     "tf.keras.Model": "the model is built",
     "compile": "the model is compiled",
@@ -736,7 +736,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "train" if event.name in ("evaluate", "predict") and fits:
             return _TESTED
         case "train" if event.name.startswith("Estimator."):
-            return f"a graph is built and a session is made by {event.name}()"
+            return f"{event.name}() builds a graph and creates a session"
         case "train":
             if "ModelCheckpoint" in callbacks(event):
                 return "the model is saved at each epoch"
@@ -746,7 +746,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
             return "" if buffer else _describe_data(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
-            return "TFLite's interpreter is made and loads its model"
+            return "TFLite's interpreter is created and loads its model"
         case "graph":
             return (
                 "variables are initialised"

@@ -44,7 +44,7 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # For these, the rounds give another order than the medians.
+        # For these kinds of work, rounds and medians disagree about the order.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
