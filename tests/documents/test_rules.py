@@ -13,7 +13,7 @@ HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"
 CHECKED = "print(tf.config.list_physical_devices('GPU'))\n"
 TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
 
-# The line's text at which each rule reports its docstring's wrong example; for prose, the whole sentence.
+# The text of the line that each rule reports in its docstring's wrong example; for prose, the sentence.
 AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
     "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL009": "m.fit", "TL310": "ONEDNN", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",

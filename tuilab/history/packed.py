@@ -209,7 +209,7 @@ def _decode_piece(data: bytes) -> _Piece:
     if max(piece.count, sum(piece.blocks)) > MOST:
         raise Damaged("with more blocks than a piece may have")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
-        raise Damaged("neither yes nor no")
+        raise Damaged("a flag is neither 0 nor 1")
     return piece
 
 

@@ -46,7 +46,7 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is an event. Offsets of each part, in steps and in rounds, and the end of the last.
+        # A step is an event. Where each part begins, in steps and in rounds, and where the last one ends.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0

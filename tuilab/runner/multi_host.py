@@ -233,7 +233,7 @@ class MultiHostRunner:
         """Report that an arm's host is gone. Its rounds stay valid."""
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
-            message = f"{ending.message}; the rounds before that count"
+            message = f"{ending.message}; the earlier rounds count"
             told = e.Caveat(run=ending.run, code="host-lost", arm=arm.id, message=message)
         if shared.begun:
             self._on_event(told)

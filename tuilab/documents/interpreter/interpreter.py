@@ -201,7 +201,7 @@ class Interpreter:
         self.shown: ast.stmt | None = None
         # By function, guesses for its parameters from their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
-        # TFLite interpreters that the document does not create, by what is known of each.
+        # TFLite interpreters that come from outside the document, by what is known about each.
         self.lites: dict[tuple[str, int], OpaqueObject] = {}
         # Imported libraries, by their top-level names.
         self.imported: set[str] = set()

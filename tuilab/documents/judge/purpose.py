@@ -203,7 +203,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # A call on its own line: a training call is made for its effect.
+            # Of calls on their own line, only a prediction counts: a training is called for its effect.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             used, bound = _names(example.block.code)
