@@ -236,7 +236,7 @@ async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
             end.wait(30)
 
         made.state.sum_up = slow
-        summing = asyncio.ensure_future(made.sum_up(lambda: seen.append(len(made.state.shown.log))))
+        summing = asyncio.ensure_future(made.painting.sum_up(lambda: seen.append(len(made.state.shown.log))))
         await begun.wait()
         before = len(made.state.shown.log)
         made.receive(Log(run=made.state.shown.run, text="meanwhile", level="info"))

@@ -16,7 +16,7 @@ async def test_a_machines_limits_come_after_the_answer_and_give_way(tmp_path: Pa
     made = Lab(store=lambda: Store.open(tmp_path))
     heard: list[Event] = []
     made.subscribe(lambda _, event: heard.append(event) if event is not None else None)
-    made.pace()
+    made.painting.pace()
 
     def of(kind: type) -> list[int]:
         return [at for at, event in enumerate(heard) if isinstance(event, kind)]
@@ -42,7 +42,7 @@ async def test_only_a_screen_has_them_measured_later(tmp_path: Path, paced):
 
     made, runners = lab(tmp_path, rounds=3)
     if paced:
-        made.pace()
+        made.painting.pace()
     async with made:
         await made.measure(SMALL, budget="quick")
         assert [request.roofs_later for request in runners[0].measured] == [paced]

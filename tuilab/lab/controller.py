@@ -10,13 +10,13 @@ import msgspec
 from tuilab.lab import roofs
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.hosts import EVERYWHERE
+from tuilab.lab.painting import Painting
 from tuilab.lab.playback import Playback
 from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState, Place
-from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.events import Event, Log
-from tuilab.model.requests import Measure, Painted
+from tuilab.model.requests import Measure
 from tuilab.model.scenario import BudgetName, Sweep
 
 REST_S = 0.1
@@ -42,9 +42,9 @@ class RunController:
         self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._held: list[tuple[Callable[[Event], None], Event]] = []
         self._sliding = False
         self._dragged = False
+        self.painting = Painting(state, lambda painted: self._spawn(self.runner.send(painted)))
         self.playback = Playback(state, self._show, self._told)
         self._closed = False
 
@@ -173,12 +173,6 @@ class RunController:
         self._told(Change.WORKER)
         return True
 
-    def painted(self) -> None:
-        """Tell the waiting worker that the screen has painted."""
-        shown = self.state.shown
-        if shown.running and not self.state.replay:
-            self._spawn(self.runner.send(Painted(id=shown.run)))
-
     # Settings
 
     def go_back(self, place: Place) -> None:
@@ -232,8 +226,7 @@ class RunController:
 
     def receive(self, event: Event) -> None:
         """Fold in a worker's event, and notify listeners of the change."""
-        if self.state.summing:
-            self._held.append((self.receive, event))
+        if self.painting.hold(self.receive, event):
             return
         self._told(self.state.apply(event), event)
         wanted = self.state.wanted
@@ -243,25 +236,8 @@ class RunController:
 
     def _show(self, event: Event) -> None:
         """Apply an event that does not come from the worker."""
-        if self.state.summing:
-            self._held.append((self._show, event))
-        else:
+        if not self.painting.hold(self._show, event):
             self._told(self.state.apply(event))
-
-    async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread; events, and with them the worker, wait meanwhile.
-
-        then: called before the waiting events are applied.
-        """
-        self.state.summing = True
-        try:
-            await run_in_daemon_thread(self.state.sum_up)
-        finally:
-            self.state.summing = False
-        then()
-        held, self._held = self._held, []
-        for take, event in held:
-            take(event)
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         if self._closed:

@@ -454,12 +454,6 @@ class Lab(RunController):
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
-    # For screens that paint the measurement
-
-    def pace(self) -> None:
-        """Make the worker wait for `painted` after each report; `sum_up` handles long runs."""
-        self.state.beside = self.state.paced = True
-
     def result(self) -> RunResult:
         """Return the result of the run on the screen, with placement. Raises ValueError if there is none."""
         return self.state.whole_result()

@@ -71,7 +71,7 @@ class Painter:
 
     def __init__(self, lab: Lab, draw: Draw, sent: Callable[[], int] = lambda: 0) -> None:
         self._lab, self._show = lab, draw
-        lab.pace()
+        lab.painting.pace()
         self.pacing = Pacing(lambda: asyncio.get_running_loop().time(), sent)
         self._answer: asyncio.Handle | None = None
         self._late: asyncio.TimerHandle | None = None
@@ -154,7 +154,7 @@ class Painter:
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
         elif self._dirty & SUMMED and state.long:
-            drawing = self._lab.sum_up(lambda: self._draw(begun))
+            drawing = self._lab.painting.sum_up(lambda: self._draw(begun))
             self._summing = asyncio.ensure_future(drawing)
         else:
             self._draw(begun)
@@ -175,7 +175,7 @@ class Painter:
 
     def _acknowledge(self) -> None:
         self._answer = None
-        self._lab.painted()
+        self._lab.painting.painted()
 
     def _ticking(self) -> None:
         """Count the seconds while something is awaited; a still screen sends nothing.

@@ -1,0 +1,48 @@
+"""What a screen that paints asks of the lab: time to paint, and long summaries in a thread."""
+
+from collections.abc import Callable
+
+from tuilab.lab.state import LabState
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.model.events import Event
+from tuilab.model.requests import Painted
+
+
+class Painting:
+    """Makes the worker wait for the screen, and events wait for a summary."""
+
+    def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
+        """send: to the worker."""
+        self._state, self._send = state, send
+        self._held: list[tuple[Callable[[Event], None], Event]] = []
+
+    def pace(self) -> None:
+        """Make the worker wait for `painted` after each report; `sum_up` handles long runs."""
+        self._state.beside = self._state.paced = True
+
+    def painted(self) -> None:
+        """Tell the waiting worker that the screen has painted."""
+        shown = self._state.shown
+        if shown.running and not self._state.replay:
+            self._send(Painted(id=shown.run))
+
+    def hold(self, take: Callable[[Event], None], event: Event) -> bool:
+        """Keep an event until the running summary is done, then pass it to `take`; False if there is none."""
+        if self._state.summing:
+            self._held.append((take, event))
+        return self._state.summing
+
+    async def sum_up(self, then: Callable[[], None]) -> None:
+        """Summarize a long run in a thread; events, and with them the worker, wait meanwhile.
+
+        then: called before the waiting events are applied.
+        """
+        self._state.summing = True
+        try:
+            await run_in_daemon_thread(self._state.sum_up)
+        finally:
+            self._state.summing = False
+        then()
+        held, self._held = self._held, []
+        for take, event in held:
+            take(event)
