@@ -49,6 +49,22 @@ def read_again(kind: str, lines: bytes) -> list[bytes]:
     return done.stdout.splitlines()
 
 
+FORMS = """
+import sys
+exec(sys.argv[2].partition("from tuilab.model")[0])
+from tuilab.profile import sums, threads
+from tuilab.model.machine import Device
+assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
+"""
+
+
+def test_names_can_be_imported_from_its_submodules():
+    """As `from msgspec.structs import replace`, in every module that a worker profiles with."""
+    command = [sys.executable, "-c", FORMS, str(door.__file__), READ_AGAIN]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def as_msgspec(module: Any, line: bytes) -> bytes:
     try:
         return bytes(module.encode(module.decode(line)).rstrip(b"\n"))

@@ -109,7 +109,13 @@ def lend_msgspec(place: str) -> None:
         LENT.update(taken_out("msgspec"))
     except (ImportError, OSError):
         taken_out("msgspec")
-        LENT["msgspec"] = load("tuilab_structs", os.path.join(HERE, "structs.py"))
+        substitute = load("tuilab_structs", os.path.join(HERE, "structs.py"))
+        LENT["msgspec"] = substitute
+        # `from msgspec.structs import …` looks there.
+        for name in ("structs", "json"):
+            inside = LENT[f"msgspec.{name}"] = ModuleType(f"msgspec.{name}")
+            of = getattr(substitute, name)
+            vars(inside).update({each: getattr(of, each) for each in vars(of) if each[0] != "_"})
     finally:
         sys.modules.update(own)
 
