@@ -19,7 +19,7 @@ from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
-READ_AGAIN = """
+LENT = """
 import importlib.util, sys
 spec = importlib.util.spec_from_file_location("door", sys.argv[1])
 door = importlib.util.module_from_spec(spec)
@@ -28,6 +28,12 @@ for name in [name for name in sys.modules if name.partition(".")[0] in ("msgspec
     del sys.modules[name]
 door.lend_msgspec("")
 sys.meta_path.insert(0, door.Finder)
+"""
+"""A process in which tuilab's modules see the substitute."""
+
+READ_AGAIN = (
+    LENT
+    + """
 from tuilab.model import events, requests
 assert "msgspec" not in sys.modules and events.msgspec.__name__ == "tuilab_structs", events.msgspec
 module = {"events": events, "requests": requests}[sys.argv[2]]
@@ -39,6 +45,7 @@ for line in sys.stdin.buffer:
         sys.stdout.write(type(error).__name__ + "\\n")
         sys.stdout.flush()
 """
+)
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
@@ -49,18 +56,19 @@ def read_again(kind: str, lines: bytes) -> list[bytes]:
     return done.stdout.splitlines()
 
 
-FORMS = """
-import sys
-exec(sys.argv[2].partition("from tuilab.model")[0])
+IMPORTED = (
+    LENT
+    + """
 from tuilab.profile import sums, threads
 from tuilab.model.machine import Device
 assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 """
+)
 
 
 def test_names_can_be_imported_from_its_submodules():
     """As `from msgspec.structs import replace`, in every module that a worker profiles with."""
-    command = [sys.executable, "-c", FORMS, str(door.__file__), READ_AGAIN]
+    command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 

@@ -1,4 +1,4 @@
-"""What several commands share that needs no lab: an option, the output's width and file."""
+"""What several commands share without loading the lab: an option, the output's width and file."""
 
 import os
 import shutil

@@ -81,7 +81,7 @@ def verdicts(
 
 
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
-    """Measure the presets one after another and add to `said`; returns the exit code.
+    """Measure the presets one after another and add to `lines`; returns the exit code.
 
     If a worker dies, its preset is undecided, and the next one gets a fresh worker.
     """
@@ -105,7 +105,7 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
-    """Measure each preset on a node of a fleet and add to `said` in order; returns the exit code."""
+    """Measure each preset on a node of a fleet and add to `lines` in order; returns the exit code."""
     by_preset: dict[str, list[VerdictLine]] = {}
 
     def print_verdict(choice: Settings, result: RunResult) -> None:

@@ -402,7 +402,7 @@ class Lab(RunController):
         A finished run of the same settings that missed its precision is resumed.
         """
         further = self.state.further(budget) if sweep is None else None
-        if further is not None and not self.saved.can_extend(further):
+        if further is not None and not self.saved.go_on(further):
             further = None
         return self._measure_now(budget, sweep, further=further)
 

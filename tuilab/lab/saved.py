@@ -87,7 +87,7 @@ class SavedRuns:
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
-    def can_extend(self, request: Measure) -> bool:
+    def go_on(self, request: Measure) -> bool:
         """Continue a run of this session in the same saved run; False if it was not saved."""
         if self._recorder is None:
             return True

@@ -15,9 +15,9 @@ BUSY_S = 1.0
 """Processor time within `HANG_S` that shows that a run still computes."""
 
 
-def processor_s() -> float:
-    """Return the seconds of processor time of this process and of its live descendants."""
-    seconds = time.process_time()
+def children_s() -> float:
+    """Return the seconds of processor time of this process's live descendants."""
+    seconds = 0.0
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             used = child.cpu_times()
@@ -44,14 +44,21 @@ class HangWatch(threading.Thread):
         self._over.set()
 
     def run(self) -> None:
-        """Look until the run is over."""
-        seen, used, idle = -1, 0.0, 0
+        """Look until the run is over.
+
+        Looks at the children only while this process is idle: listing processes would disturb a measurement.
+        """
+        sent, own, others, idle = -1, 0.0, 0.0, 0
         while not self._over.wait(LOOK_S):
-            now = processor_s()
-            if self._context.waits or self._context.sent != seen or not used <= now < used + BUSY_S:
-                seen, used, idle = self._context.sent, now, 0
+            used = time.process_time() - time.thread_time()  # without these looks
+            if self._context.waits or self._context.sent != sent or used - own >= BUSY_S:
+                sent, own, idle = self._context.sent, used, 0
                 continue
-            idle += 1
+            used = children_s()
+            if idle and others <= used < others + BUSY_S:
+                idle += 1
+            else:
+                others, idle = used, 1
             if idle * LOOK_S >= HANG_S:
                 self._end()
 
