@@ -1,5 +1,6 @@
 """What a screen shows of a program while it runs."""
 
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tuilab.lab.watch import Watching, WatchOptions
+from tuilab.model.program import Steps, Told
+from tuilab.runner.watched import Listener
 
 STEP_S, SHOWN_S = 0.05, 2.0
 STEPS = f"""
@@ -53,3 +56,43 @@ def test_the_first_step_and_its_device_activity_are_shown_at_once(
     assert cpu.use is not None and 0 <= cpu.use <= 1
     assert cpu.memory is not None and cpu.memory_total is not None
     assert program.memory < cpu.memory_total and cpu.memory <= cpu.memory_total
+
+
+@pytest.mark.smoke
+def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note names the fault; the program's end and exit code are still noticed."""
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("[bold]no rows")
+
+    file = tmp_path / "train.py"
+    file.write_text("raise SystemExit(3)")
+    watching = Watching([sys.executable, str(file)], WatchOptions())
+    monkeypatch.setattr("tuilab.lab.watch.page_of", fails)
+    watching.start((80, 24))
+    assert watching.wait(60) and watching.exit_code == 3
+    assert [
+        note
+        for note in watching.page.notes
+        if "the page could not be updated: ValueError: [bold]no rows" in note
+    ]
+
+
+def test_a_message_that_fails_does_not_end_the_listener() -> None:
+    """Its fault is noted, and later messages are handled."""
+    taken: list[str] = []
+
+    def take(number: int, message: Told, file: Path | None) -> None:
+        taken.append(type(message).__name__)
+        if isinstance(message, Steps):
+            raise KeyError(number)
+
+    listener = Listener(take)
+    with socket.socket(socket.AF_UNIX) as observer:
+        observer.connect(str(listener.address))
+        for body in (b'{"kind":"steps","now":1.0}', b'{"kind":"end","now":2.0}'):
+            observer.sendall(len(body).to_bytes(4, "big") + bytes(4) + body)
+    listener.close(5.0)
+    listener.remove()
+    assert taken == ["Steps", "End"] and "KeyError" in " ".join(listener.faults)

@@ -177,6 +177,14 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
     assert [(each.op, each.line) for each in found.stays_on_cpu] == [("PyFunc", 5)]
 
 
+def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
+    """As at the start, when each call so far traced."""
+    of = bounded([None, 4096])
+    of.calls[0].spent = 0.0
+    found = on_a_gpu(Case(of, {}, Beside()))
+    assert found is not None and found.at_most is None and "shapes" in found.reason
+
+
 def test_a_graph_without_known_shapes_gives_no_bound_but_a_reason() -> None:
     found = on_a_gpu(Case(bounded([None, 4096]), {}, Beside()))
     assert found is not None and found.at_most is None and "shapes" in found.reason

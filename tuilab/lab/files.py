@@ -177,7 +177,7 @@ def keep_fault(error: BaseException | None) -> str:
     import tempfile
     import traceback
 
-    from tuilab.model.sanitize import sanitize_block, sanitize_line
+    from tuilab.model.sanitize import sanitize_block, sanitize_error
 
     text = sanitize_block("".join(traceback.format_exception(error)))
     for folder in (state_folder(), Path(tempfile.gettempdir())):
@@ -186,8 +186,8 @@ def keep_fault(error: BaseException | None) -> str:
             break
     else:
         return f"tuilab stopped on an internal error. Runs are kept.\n{text}"
-    output = sanitize_line(f"{type(error).__name__}: {error}", 200)
-    return f"tuilab stopped on an internal error ({output}). Runs are kept; the details are in {path}"
+    what = sanitize_error(error)
+    return f"tuilab stopped on an internal error ({what}). Runs are kept; the details are in {path}"
 
 
 def first_visit() -> bool:

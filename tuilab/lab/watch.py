@@ -26,7 +26,7 @@ from tuilab.lab.shown_program import ShownProgram
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
 from tuilab.model.program import PREFIX, Bottleneck, Caught, Facts, Hello, Page, Told, Tried, Window
-from tuilab.model.sanitize import sanitize_line
+from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
@@ -156,9 +156,7 @@ class Watched:
                 try:
                     process.looked(window, look(file.read_bytes(), process.times().median_s or 0.0))
                 except Exception as error:
-                    self.faults.append(
-                        f"a window of the profiler could not be read: {sanitize_line(str(error), 200)}"
-                    )
+                    self.faults.append(f"a window of the profiler could not be read: {sanitize_error(error)}")
                 self.reading_s[number] += process_time() - begun
 
     def finish(self, faults: Iterable[str]) -> None:
@@ -300,8 +298,14 @@ class Watching(ShownProgram):
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Update the page."""
-        self._told, self.page = 0, self.program.page()
+        """Update the page. If that fails, a note says so, and the program and its watch go on."""
+        self._told = 0
+        try:
+            self.page = self.program.page()
+        except Exception as error:
+            fault = f"the page could not be updated: {sanitize_error(error)}"
+            notes = tuple(dict.fromkeys((*self.page.notes, *self.program.faults, fault)))
+            self.page = msgspec.structs.replace(self.page, notes=notes)
         of = self.program.busiest
         self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
         self.changed()
@@ -364,7 +368,10 @@ class Watching(ShownProgram):
         assert self._listener is not None
         self.program.exit_code, self.program.ended = code, time.time()
         self._listener.close()
-        self.program.finish(self._listener.faults)
+        try:
+            self.program.finish(self._listener.faults)
+        except Exception as error:
+            self.program.faults.append(f"the page could not be saved: {sanitize_error(error)}")
         self._listener.remove()
         self.draw()
         self._over.set()

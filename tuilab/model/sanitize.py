@@ -50,6 +50,11 @@ _SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
 T = TypeVar("T", bound=msgspec.Struct)
 
 
+def sanitize_error(error: BaseException | None, most: int = 200) -> str:
+    """Return an exception's type and message on one clean line."""
+    return sanitize_line(f"{type(error).__name__}: {error}", most)
+
+
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
     """Return the message with every text cleaned by `sanitize_block`; the same object if nothing changed.
 

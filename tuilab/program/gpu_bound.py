@@ -67,7 +67,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
         return without("its ops run one by one in Python, so no graph's work can be counted")
     if isinstance(case.of.step, tuple):
         return without("its step runs op by op in Python, so no graph's work can be counted")
-    if sum(row.here_s for row in known) < KNOWN * here:
+    if not known or sum(row.here_s for row in known) < KNOWN * here:
         return without("the shapes of most graphs that it ran are not known")
     there = sum(min(row.here_s, row.there_s) for row in known)
     left = max(whole - here, 0.0) + there

@@ -30,7 +30,7 @@ from tuilab import guest, observer
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import write_bytes
 from tuilab.model.program import Told, Window
-from tuilab.model.sanitize import sanitize, sanitize_line
+from tuilab.model.sanitize import sanitize, sanitize_error, sanitize_line
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
@@ -106,7 +106,10 @@ class Listener:
                 told = self._told.get(timeout=REST_S)
                 if told is None:
                     return
-                self._take(*told)
+                try:
+                    self._take(*told)
+                except Exception as error:  # the following messages still count
+                    self.faults.append(f"a message could not be used: {sanitize_error(error)}")
             self._rest()
 
     def _begin(self, run: Callable[..., None], *arguments: object) -> None:

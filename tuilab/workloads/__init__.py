@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tuilab.model.errors import InputError
-from tuilab.model.sanitize import sanitize_line
+from tuilab.model.sanitize import sanitize_error
 from tuilab.workloads.base import Workload
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _load(entry: "EntryPoint") -> object:
     except (Exception, SystemExit) as error:
         raise InputError(
             f"entry point {ENTRY_POINTS}:{entry.name}",
-            sanitize_line(f"{type(error).__name__}: {error}", 300),
+            sanitize_error(error, 300),
             "a package that can be imported",
         ) from None
 

@@ -9,7 +9,7 @@ import psutil
 
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
-from tuilab.model.sanitize import sanitize_line
+from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.worker.context import Tell
 from tuilab.worker.models.opening_watch import bounded
@@ -97,7 +97,7 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
             raise InputError(name, old, how, text) from error
         if isinstance(error, InputError):
             raise
-        output = sanitize_line(f"{type(error).__name__}: {error}", 300)
+        output = sanitize_error(error, 300)
         raise InputError(
             sanitize_line(path.name, 200), output, "a model that this TensorFlow can load"
         ) from error

@@ -20,7 +20,7 @@ from tuilab.model.files import open_regular, read_regular
 from tuilab.model.models import ModelInfo
 from tuilab.model.parameters import Choice, Value
 from tuilab.model.quantity import size
-from tuilab.model.sanitize import sanitize_line
+from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import Constant, Shape
 from tuilab.model.workload import Declaration, Variant
@@ -282,7 +282,7 @@ def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
         try:
             return load(path, safe_mode=not opening.trust), ""
         except Exception as error:
-            first, lost = error, sanitize_line(f"{type(error).__name__}: {error}", 300)
+            first, lost = error, sanitize_error(error, 300)
         try:
             return load(path, safe_mode=not opening.trust, compile=False), lost
         except Exception:
@@ -325,7 +325,7 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     try:
         outputs = model(*args, **kwargs)
     except Exception as error:
-        output = sanitize_line(f"{type(error).__name__}: {error}", 300)
+        output = sanitize_error(error, 300)
         text = f"its call cannot be traced ({output}); model.export(folder) writes a SavedModel, which opens"
         raise InputError(name, output, "a call of Keras ops", text) from error
     whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
