@@ -1,19 +1,22 @@
 """What a confined worker and its children can still do, and what happens on a kernel that cannot confine."""
 
+import contextlib
 import os
 import re
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from tests.attack.hostile_models import Made
 from tests.attack.test_strangers import opened
-from tests.calling import TUILAB, environment
+from tests.calling import TUILAB, begun, environment
 from tests.conftest import Worker
 from tests.runner.test_zygotes import Rig
 from tests.runner.test_zygotes import request as run_of
@@ -148,6 +151,21 @@ def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told
         assert done(asked(own, model, opening())) == ALLOWED, "it stays confined"
     finally:
         own.end()
+
+
+@confining
+def test_a_command_opens_a_model_with_its_first_worker(tf, tmp_path):
+    """A worker that was started unconfined would be replaced, which costs 0.2 s."""
+    model = Made(tmp_path, tmp_path, tmp_path, 0).packed("good")
+    workers: set[int] = set()
+    command = begun(tmp_path, "explain", str(model))
+    while command.poll() is None:
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(command.pid).children(recursive=True)
+            workers |= {child.pid for child in children if "tuilab.worker" in child.cmdline()}
+        time.sleep(0.005)
+    assert command.returncode == 0, command.communicate()
+    assert len(workers) == 1
 
 
 @confining

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -18,9 +18,19 @@ from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, open_regular
+from tuilab.model.requests import scope
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
 from tuilab.model.subject import Model
+
+
+class Choice(NamedTuple):
+    """What a command will measure."""
+
+    resolve: Callable[[Lab], Awaitable[Settings]]
+    """Return the settings, for which a worker may have to open a file."""
+    scope: str = ""
+    """What the first worker may open, as `tuilab.model.requests.scope` returns it."""
 
 
 def make_resolver(
@@ -30,7 +40,7 @@ def make_resolver(
     check: Callable[[Settings], object] = lambda settings: None,
     envs: Sequence[Environment] = (),
     claimed: bool = False,
-) -> Callable[[Lab], Awaitable[Settings]]:
+) -> Choice:
     """Return a function that resolves the options, checked as far as possible before a worker starts.
 
     Only a worker knows what a user's code declares. check: called with the settings once known. envs:
@@ -58,7 +68,7 @@ def make_resolver(
         async def known(lab: Lab) -> Settings:
             return settings
 
-        return known
+        return Choice(known)
     if claimed:
         check_claims(name)
     places = hosts_with(envs, hosts, file)
@@ -69,7 +79,7 @@ def make_resolver(
         check(settings)
         return settings
 
-    return declared
+    return Choice(declared, scope(file, opening))
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:

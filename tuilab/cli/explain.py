@@ -40,9 +40,9 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
         choice = make_resolver(name, (), {"settings": settings, "inputs": inputs})
 
         async def explain_op(lab: Lab) -> ScenarioExplanation:
-            return await ask_scenario(lab, await choice(lab))
+            return await ask_scenario(lab, await choice.resolve(lab))
 
-        answer: msgspec.Struct = with_lab(explain_op)
+        answer: msgspec.Struct = with_lab(explain_op, scope=choice.scope)
     else:
         if settings:
             raise InputError("--set", settings[0], f"a preset, which {name!r} is not")

@@ -41,12 +41,13 @@ def with_lab(
     hosts: Sequence[str] = (HERE,),
     environments: Sequence[Environment] = (),
     forks: bool = False,
+    scope: str = "",
 ) -> T:
     """Open the lab, act, and close it. Raises like `act`, and KeyboardInterrupt if there was nothing to
     stop.
 
     environments: those of `hosts` that are Pythons of this machine, next to `--python`.
-    forks: the command will measure in forked processes.
+    forks: the command will measure in forked processes. scope: what the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -54,7 +55,7 @@ def with_lab(
     async def main() -> T:
         faults: list[BaseException] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, about: note(about, faults))
-        lab = Lab(hosts=hosts, environments=every, say=tell, forks=forks)
+        lab = Lab(hosts=hosts, environments=every, say=tell, forks=forks, scope=scope)
         narrator = Narrator(quiet(), lambda: first_answer(lab))
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:

@@ -47,9 +47,9 @@ def profile(name: str, output: Path | None, seconds: float, as_json: bool, **wor
     choice = make_resolver(name, (), words)
 
     async def measure(lab: Lab) -> tuple[str, Profile, list[ProfileFile]]:
-        return await ask(lab, await choice(lab), seconds, raw=output is not None)
+        return await ask(lab, await choice.resolve(lab), seconds, raw=output is not None)
 
-    label, answer, files = with_lab(measure)
+    label, answer, files = with_lab(measure, scope=choice.scope)
     if as_json:
         emit(answer)
     else:

@@ -71,16 +71,16 @@ def run(
         raise InputError("--together", name, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
-    settings = make_resolver(name, hosts, words, envs=envs, claimed=check)
+    choice = make_resolver(name, hosts, words, envs=envs, claimed=check)
     if same := describe_same(envs):
         tell(same)
 
     async def measure(lab: Lab) -> tuple[RunState, RunResult]:
-        result = await lab.measure(await settings(lab), budget=budget, cold=cold, together=together)
+        result = await lab.measure(await choice.resolve(lab), budget=budget, cold=cold, together=together)
         return lab.state.shown, result
 
     forks = BUDGET[budget].forks > 0 and not together and not envs
-    state, result = with_lab(measure, hosts_with(envs, hosts), envs, forks)
+    state, result = with_lab(measure, hosts_with(envs, hosts), envs, forks, choice.scope)
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

@@ -92,10 +92,10 @@ def sweep(
         )
 
         async def measure(lab: Lab) -> tuple[RunState, RunResult]:
-            result = await lab.sweep(await choice(lab), axes, budget=budget, cold=cold, refine=refine)
+            result = await lab.sweep(await choice.resolve(lab), axes, budget=budget, cold=cold, refine=refine)
             return lab.state.shown, result
 
-        state, result = with_lab(measure, hosts_with(envs, hosts), envs)
+        state, result = with_lab(measure, hosts_with(envs, hosts), envs, scope=choice.scope)
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

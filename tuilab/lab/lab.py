@@ -91,16 +91,18 @@ class Lab(RunController):
         say: Callable[[str], None] | None = None,
         rerun: bool = True,
         forks: bool = False,
+        scope: str = "",
     ) -> None:
         """hosts: where to measure, by ssh or environment name; "" for this machine.
         environments: other Pythons of this machine; one without a name replaces the lab's own.
         say: called with messages about the history; by default they go to standard error.
         runner, store, state: replace the real ones. rerun: measure again when a slider comes to rest.
         forks: the next run uses forked processes (`Budget.forks`), which are prepared meanwhile.
+        scope: what the first worker may open (`tuilab.model.requests.scope`); "" if it is not confined.
         Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
-        usual = partial(_run_on, self.hosts, self.environments, forks)
+        usual = partial(_run_on, self.hosts, self.environments, forks, scope)
         super().__init__(state or LabState(), usual if runner is None else runner, rerun)
         for host in self.hosts:
             if host != HERE:
@@ -511,12 +513,13 @@ def _run_on(
     hosts: Sequence[str],
     environments: Mapping[str, Environment],
     forks: bool,
+    scope: str,
     on_event: Callable[[Event], None],
 ) -> Runner:
     from tuilab.runner.host_runner import supervise
     from tuilab.runner.multi_host import MultiHostRunner
 
-    start = partial(supervise, environments=environments, forks=forks)
+    start = partial(supervise, environments=environments, forks=forks, scope=scope)
     return MultiHostRunner(on_event, hosts, start, here=lambda host: host == HERE or host in environments)
 
 

@@ -56,17 +56,18 @@ def supervise(
     on_event: Listener,
     environments: Mapping[str, Environment] = MappingProxyType({}),
     forks: bool = False,
+    scope: str = "",
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: those of this machine, by host name. forks: a run that forks will be requested soon. Raises
-    InputError.
+    environments: those of this machine, by host name. forks: a run that forks will be requested soon.
+    scope: what the first worker here may open. Raises InputError.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
-        return Supervisor(on_event, command, env, partial(_ended_in, own), name=host)
+        return Supervisor(on_event, command, env, partial(_ended_in, own), host, scope=scope)
     if host == HERE:
-        return Supervisor(on_event, forks=forks)
+        return Supervisor(on_event, forks=forks, scope=scope)
     # Imported here, so that a lab without other hosts does not load it.
     from tuilab.runner import ssh
 

@@ -101,6 +101,7 @@ class Supervisor:
         explain: Explain | None = None,
         name: str = "",
         forks: bool = False,
+        scope: str = "",
     ) -> None:
         self._on_event = contained(on_event)
         self._name = name
@@ -131,6 +132,7 @@ class Supervisor:
         # ssh does not pass this environment on; a remote worker confines itself on request.
         self._confines = command is None or env is not None
         self._held = ""
+        self._opens = scope
         self._samples = RunState()
         self._at_once: tuple[str, set[str]] = ("", set())
         self.phase: Phase = "down"
@@ -146,7 +148,8 @@ class Supervisor:
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
-        self._held = confined_to(self._queue[0]) if self._queue and self._confines else ""
+        scope = confined_to(self._queue[0]) if self._queue else self._opens
+        self._held = scope if self._confines else ""
         if self._foreseen and self._zygotes is not None and no_gpu_in_sight() and possible():
             self._zygotes.begin(idle_processors())
         command, inherited = await self._starting()
