@@ -147,6 +147,11 @@ def end_all(
     return list(ended)
 
 
+def guards(processes: Iterable[Process]) -> list[Process]:
+    """Return those that still run and are guards."""
+    return [each for each in processes if since(each.pid) == each.since and _is_guard(each.pid)]
+
+
 def _is_guard(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return os.fsencode(__file__) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:4]

@@ -18,12 +18,14 @@ from tuilab.model.errors import CLOSED, UNDECODED
 from tuilab.model.events import Event, Log, Round, WorkerExited, decode
 from tuilab.model.requests import Request, encode
 from tuilab.model.sanitize import sanitize, sanitize_line
-from tuilab.processes import MARK, Process, descendants, end_all
+from tuilab.processes import MARK, Process, descendants, end_all, guards
 from tuilab.runner.lines import lines
 
 LONGEST_EVENT = 64 * 2**20
 LONGEST_LOG = 64 * 2**10
 TERM_GRACE_S = 0.3
+GUARD_S = 1.0
+"""Maximum wait for a worker's guard to remove its temporary files."""
 LAST_WORDS_S = 3.0
 """Older output is unrelated to the exit."""
 
@@ -134,7 +136,7 @@ class WorkerProcess:
             await self._process.stdin.drain()
 
     async def end(self) -> None:
-        """Send TERM, then KILL, to the whole group; returns when it is gone."""
+        """Send TERM, then KILL, to the whole group; returns when it and its temporary files are gone."""
         self.ending = True
         self.look_around()
         self._signal(signal.SIGTERM)
@@ -143,6 +145,10 @@ class WorkerProcess:
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
+        # Process 1 of a container takes the guard with it when it exits.
+        deadline = time.monotonic() + GUARD_S
+        while guards(self._known) and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
         """Record its descendants, which are only visible while it lives."""
