@@ -30,7 +30,7 @@ FAULTS = (
         "a worker's guard ends the wrong processes", "tuilab/worker/channel.py",
         "self._mark = f\"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}\"",
         'self._mark = os.environ.get(processes.MARK) or f"{os.getpid()}-{time.time_ns()}"',
-        "test_the_self_test_ends_with_its_result_wherever_it_runs",
+        "test_the_self_test_ends_with_its_result_in_a_terminal",
     ),
     Fault(
         "a closed stream stays closed", "tuilab/streams.py", "        if getattr(sys, name) is None:",

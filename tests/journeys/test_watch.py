@@ -8,6 +8,8 @@ import pytest
 from tests.journeys.user import User, figures
 
 pytestmark = pytest.mark.timeout(300)
+SECOND = "tuilab run stft-small --budget quick --mode graph --device CPU"
+"""What the second shell runs."""
 TRAIN = """
 import sys, time
 import tensorflow as tf
@@ -27,13 +29,13 @@ sys.exit(3)
 
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
     """It runs as if unwatched: input, output and exit code. The page appears at the end and is saved."""
-    user.write("train.py", TRAIN.replace("float(sys.argv[1])", "8"))
+    user.write("train.py", TRAIN.replace("float(sys.argv[1])", "5"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
     assert done.out.splitlines() == ["trained well"]
     assert "train.py:7" in done.err and figures(done.err)
     user.run("tuilab watch --json page.json train.py", code=3, typed="again\n")
     page = json.loads((user.home / "page.json").read_text())
-    assert page["lasted_s"] > 8
+    assert page["lasted_s"] > 5
     opened = user.run("tuilab watch --open page.json --plain")
     assert figures(opened.out + opened.err)
     listed = user.run("tuilab history programs").out
@@ -49,7 +51,7 @@ def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: Use
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)
-        user.run("tuilab run stft-small --budget quick", beside=True)
+        user.run(SECOND, beside=True)
         lab.press("3")
         lab.see("MatMul", "train.py:7", seconds=60)
         assert len(user.history()) == 1
@@ -66,7 +68,7 @@ def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: Use
         lab.press("train.py 600\r")
         lab.see("watch", seconds=30)
         lab.press("\x1b")
-        user.run("tuilab run stft-small --budget quick", beside=True)
+        user.run(SECOND, beside=True)
         lab.press("h")
         lab.see("2 runs", seconds=30)
         assert not lab.shows("disk I/O error")

@@ -217,7 +217,7 @@ class User:
 
         deadline = time.monotonic() + PATIENCE_S
         while not measured() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.3)
+            time.sleep(1.0)
         os.killpg(process.pid, signal.SIGINT)
         try:
             out, err = process.communicate(timeout=60)
