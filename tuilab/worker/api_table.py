@@ -11,7 +11,7 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces that only repeat others: listed, but not walked.
+# Namespaces that only repeat others. They are listed, but not walked.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
 # Each class here inherits hundreds of methods that nobody calls by these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
@@ -48,7 +48,7 @@ def make(tf: Any) -> ApiTable:
     signatures: dict[str, Signature] = {}
     import keras
 
-    # Keras 3 is not `tf.keras`: each has names that the other lacks.
+    # Keras 3 and `tf.keras` differ: each has names that the other lacks.
     for name, thing in (*_walk(tf, "tf", frozenset()), *_walk(keras, "keras", frozenset())):
         names.add(name)
         if isinstance(thing, type) and not name.startswith(WITHOUT_METHODS):

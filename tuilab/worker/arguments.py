@@ -88,7 +88,7 @@ class Arguments:
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     bound: frozenset[str] = frozenset()
-    """Parameters of the function that they fill."""
+    """Names of the function's parameters that these arguments fill."""
     ranges: dict[str, Range] = field(default_factory=dict)
     """Ranges from the graph or a trial call, for tensors without a range of their own."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
@@ -115,7 +115,7 @@ class Arguments:
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
         """Find the ranges of integers, strings and masks.
 
-        The graph determines them, otherwise trial calls with smaller and smaller integers.
+        Reads them from the graph; if it shows none, calls the function with smaller and smaller integers.
         """
         shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
         free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
@@ -283,7 +283,7 @@ def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
 
 
 def _signed(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
-    """Return the shapes by parameter from an `input_signature` or from a built Keras layer."""
+    """Return shapes by parameter, from an `input_signature` or a built Keras layer."""
     specs = getattr(target, "input_signature", None)
     names = list(accepts.parameters)
     if isinstance(specs, (tuple, list)):
@@ -392,7 +392,7 @@ def _parameters(arguments: Any) -> tuple[Parameter, ...]:
 def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -> tuple[Parameter, ...]:
     """Return the dimensions followed by the function's own parameters.
 
-    If both define a parameter, it starts at the dimension's size.
+    A parameter with the name of a dimension starts at that dimension's size.
     """
     sizes = {p.name: p for p in dimensions}
     both = {
@@ -448,7 +448,7 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
 
 @dataclass(frozen=True)
 class _Slot:
-    """The place of an input tensor in the arguments."""
+    """Placeholder for an input tensor among the arguments."""
 
     index: int
 

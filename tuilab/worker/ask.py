@@ -1,4 +1,4 @@
-"""Questions that are not runs. A separate module answers each."""
+"""Answers the requests that are not runs, each in a module of its own."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -25,10 +25,10 @@ QUESTIONS: dict[str, str] = {
 
 
 def ask(context: Context, request: Request) -> None:
-    """Answer a question with one or more structs, the last one marked as final.
+    """Answer a question with one or more structs, and mark the last one as final.
 
-    Structs whose class has a `more` field are sent at once. Others are held back until the next one shows
-    whether they are the last.
+    A struct whose class has a `more` field is sent at once. Any other struct is held back until the next one
+    shows whether it is the last.
     """
     assert isinstance(request, Ask)
     if request.kind not in QUESTIONS:

@@ -1,4 +1,4 @@
-"""What a workload needs to build an arm: devices, modes, copies."""
+"""Gives a workload what it needs to build an arm: devices, modes and copies."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ it."""
 
 
 def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
-    """Return the workload and the scenario with checked values. tell: receives the loading progress of a
+    """Return the workload, and the scenario with checked values. tell: receives the loading progress of a
     model.
     """
     if scenario.file:
@@ -39,7 +39,7 @@ def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenar
 
 
 class ArmBuild:
-    """The worker's `Build` (see tuilab.workloads.base) for one arm at one point of a run."""
+    """The worker's implementation of `tuilab.workloads.base.Build`, for one arm at one point of a run."""
 
     def __init__(
         self,
@@ -122,9 +122,10 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """Return how many input sets to rotate: one if hot; if cold, enough for twice the last-level cache.
+        """Return the number of input sets to rotate: 1 if hot; if cold, enough to fill twice the last-level
+        cache.
 
-        Adds a note that the inputs are not cold if this would take too many small tensors.
+        Adds a note that the inputs are not cold if filling the cache would take too many small tensors.
         """
         size = sum(a.nbytes for a in inputs)
         if not self.cold or not size:
@@ -170,7 +171,9 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that does nothing, built like an arm of that mode. A graph returns its argument."""
+    """Return a call that does nothing, built like an arm of that mode. In a graph, it returns its
+    argument.
+    """
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

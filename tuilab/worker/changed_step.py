@@ -1,8 +1,10 @@
-"""Change a captured step and compare its results: `python -m tuilab.worker.changed_step FOLDER CHANGE [OUT]`.
+"""Changes a captured step and compares its results: `python -m tuilab.worker.changed_step FOLDER CHANGE
+[OUT]`.
 
-Prints JSON. `apart`: the largest relative difference of a result, or of a variable after the call; null if
-the step does not repeat its own results, as one that draws random numbers. `problem`: why it does not run
-with the change. The changes `float32` and `mixed` write the changed step to the folder OUT.
+Prints JSON. `apart`: the largest relative difference of any result, or of any variable after the call; null
+if the unchanged step does not reproduce its own results, for example because it draws random numbers.
+`problem`: why the changed step does not run. The changes `float32` and `mixed` also write the changed step to
+the folder OUT.
 """
 
 import json
@@ -18,9 +20,9 @@ Change = Literal["xla", "graph", "float32", "mixed"]
 
 
 def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
-    """Load the folder afresh, call its step once; return results and variables as arrays.
+    """Load the folder afresh and call its step once; return the results and variables as arrays.
 
-    Without a change, ops run one by one as they do in eager mode: Grappler is off.
+    Without a change, Grappler is off, so ops run one by one as in eager mode.
     """
     import numpy as np
 
@@ -42,7 +44,7 @@ def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
 
 
 def apart(one: list[Any], other: list[Any]) -> float:
-    """Return the largest difference of two calls, relative to the largest value of each array."""
+    """Return the largest difference between two calls, relative to the largest value of each array."""
     import numpy as np
 
     found = 0.0
@@ -54,7 +56,9 @@ def apart(one: list[Any], other: list[Any]) -> float:
 
 
 def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
-    """Write the changed step: with the precision in its manifest, or with float32 for each float64."""
+    """Write the changed step: with the precision in its manifest, or with each float64 replaced by
+    float32.
+    """
     shutil.copytree(folder, out)
     if change == "mixed":
         manifest = json.loads((out / MANIFEST).read_text())
@@ -76,9 +80,9 @@ def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
 
 
 def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
-    """Replace types in a message of a SavedModel and all that it holds: declared types and constants.
+    """Replace types throughout a SavedModel message, in declared types and constants.
 
-    types: the new one by the number of the old one.
+    types: maps the number of each old type to the new one.
     """
     if message.DESCRIPTOR.full_name == "tensorflow.TensorProto":
         if message.dtype in types:

@@ -53,7 +53,7 @@ class Channel:
         return channel
 
     def be_watched(self) -> None:
-        """Start a guard that ends this process and its children when it or its parent exits."""
+        """Start a guard that ends this process and its children when this process or its parent exits."""
         # A worker may run inside another and inherit its mark; its guard must not end the outer one.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
@@ -62,8 +62,8 @@ class Channel:
         self._ends_with_parent(True)
 
     def _ends_with_parent(self, on: bool) -> None:
-        # Tell the guard first, so that it finds every process that must end with this one. The kernel's
-        # parent-death signal does not reach them.
+        # Notify the guard first, because it finds every process that must end with this one. The kernel's
+        # parent-death signal does not reach those processes.
         if self._guard is not None:
             self._guard.tell(processes.WITH_PARENT if on else processes.ALONE)
         else:
@@ -75,10 +75,10 @@ class Channel:
         return processes.end_all(os.getpid(), self._mark, spare=spare)
 
     def leave(self) -> NoReturn:
-        """Exit at once and end every process that user code started; the guard looks for more.
+        """Exit at once and end every process that user code started; the guard ends any that remain.
 
-        The process group may include others, such as the programs of a pipeline. It is killed only if
-        processes cannot be listed.
+        The process group may include other programs, such as the rest of a shell pipeline. It is killed only
+        if processes cannot be listed.
         """
         if sys.platform != "linux" and os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)
@@ -86,7 +86,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. Exits the process if the reader has gone and no run is left to finish."""
+        """Write one event. Exits the process if the reader is gone and no run must be finished."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
@@ -103,14 +103,14 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """From now on also write this run's events to a file. finish: continue the run without a reader."""
+        """Also write this run's further events to a file. finish: continue the run without a reader."""
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.is_complete:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Stop spooling a finished run: delete its events, or keep them and exit if the reader has gone."""
+        """Stop spooling a finished run: delete its events, or keep them and exit if the reader is gone."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:
@@ -121,13 +121,13 @@ class Channel:
 
     @staticmethod
     def _say_closed() -> None:
-        """User code closed the worker's output; report it on standard error, which may still be open."""
+        """Report that user code closed the worker's output, on standard error, which may still be open."""
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 
     @property
     def alone(self) -> bool:
-        """True if the reader has gone."""
+        """True if the reader is gone."""
         return self._spool is not None and self._spool.alone
 
     def reader_gone(self) -> None:
@@ -149,7 +149,7 @@ class Channel:
         try:
             return stream.readline()
         except OSError as error:
-            with self._lock:  # `give_back` holds this lock forever: the closing it causes is not an error
+            with self._lock:  # `give_back` holds this lock forever; the close that it causes is not an error
                 if error.errno == errno.EBADF:
                     self._say_closed()
                 self.leave()

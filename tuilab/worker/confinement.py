@@ -30,7 +30,7 @@ _SYSTEM = (
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _SHARED = "/dev/shm"
-"""CUDA shares memory between processes there."""
+"""CUDA shares memory between processes in this folder."""
 _OVER_OTHERS = (16, 17, 19, 21, 22, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
 MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN root reads any process's environment."""
@@ -80,7 +80,7 @@ def _opened_paths(scope: Sequence[str]) -> list[str]:
 
 
 def blobs(path: Path) -> list[Path]:
-    """Return the folder `blobs` next to `snapshots`, where the links in the Hugging Face cache lead."""
+    """Return the folder `blobs` next to `snapshots`; links in the Hugging Face cache point into it."""
     return [each.parent / "blobs" for each in path.absolute().parents if each.name == "snapshots"][:1]
 
 

@@ -17,7 +17,9 @@ Tell = Callable[[str, float, float], None]
 
 
 class Cancelled(BaseException):
-    """A stop was requested. Not an Exception, so a user's `except Exception` does not swallow it."""
+    """Raised when a stop was requested. Not an Exception, so a user's `except Exception` does not
+    swallow it.
+    """
 
 
 class Context:
@@ -37,14 +39,14 @@ class Context:
         self.gpus = Gpus.wanted(os.environ)
         self._cancelled: set[str] = set()
         self.question = ""
-        """The id of the question that is being answered, "" for none."""
+        """Id of the question that is being answered; "" if none is."""
         self.painted = threading.Event()
         self.turn = threading.Event()
         self.watched = True
         self.own_code = self.waits = False
         self.sent = 0
         self.starts = DeviceRoofs()
-        """The shortest times to start a call on the processor, as the last run measured them."""
+        """The shortest times to start a call on the CPU, as measured by the last run."""
 
     def send(self, *events: Event) -> None:
         """Write events in order."""
@@ -66,8 +68,8 @@ class Context:
         self.send(Log(text=text, source="tuilab", run=run))
 
     def wait_turn(self, run: str) -> None:
-        """Give the turn to the run's other workers and wait for it back. Raises Cancelled if a stop was
-        requested.
+        """Pass the turn to the run's other workers and wait until it comes back. Raises Cancelled if a stop
+        was requested.
         """
         self.turn.clear()
         self.check(run)
@@ -101,7 +103,7 @@ class Context:
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Expect no more `Painted` events. Safe from the reading thread."""
+        """Stop waiting for `Painted` events, as none will come. Safe from the reading thread."""
         self.watched = False
         self.painted.set()
         self.turn.set()

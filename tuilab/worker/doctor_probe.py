@@ -30,7 +30,7 @@ class Speaker:
 
 
 def sentence(error: BaseException) -> str:
-    """Return the error's type and its first 1,500 characters."""
+    """Return the error's type and the first 1,500 characters of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines)[:1_500]}"
 
@@ -93,7 +93,7 @@ def convolution(tf: Any) -> Any:
 
 
 def compiled(tf: Any) -> Any:
-    """Compute exp and pow compiled by XLA; both come from libdevice."""
+    """Compute exp and pow compiled by XLA; XLA takes both from libdevice."""
     return tf.function(lambda x: tf.exp(x) + tf.pow(x, x), jit_compile=True)(tf.ones((1024,)))
 
 
@@ -134,7 +134,7 @@ def main() -> None:
     speaker.say(listed)
     if not listed.gpus:
         return
-    # With soft placement, an op without a working GPU kernel would run on the CPU and seem fine.
+    # With soft placement, an op without a working GPU kernel would run on the CPU and seem to work.
     tf.config.set_soft_device_placement(False)
     for what in WORK:
         speaker.say(Began(what=what))

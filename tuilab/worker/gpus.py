@@ -1,8 +1,8 @@
-"""Which of the machine's GPUs this process opens, and under which names.
+"""Chooses the GPUs that this process opens, and translates their names.
 
 A GPU context takes memory and time, and other people may be using the GPU. So the process opens only the GPUs
-that a run needs: the first, until a run asks for others. TensorFlow cannot open another one later, or
-continue after one failed to open. In these cases the process replaces itself and keeps its process id and
+that a run needs: the first, until a run asks for others. TensorFlow cannot open another GPU later, or
+continue after a GPU failed to open. In these cases the process replaces itself and keeps its process id and
 pipes.
 """
 
@@ -23,7 +23,7 @@ from tuilab.worker.channel import Channel
 
 FAILED = "TUILAB_GPUS_FAILED"
 WHY = "TUILAB_GPUS_WHY"
-"""Environment variable with the reason why GPUs failed to open before the process replaced itself."""
+"""Environment variable that holds why GPUs failed to open before the process replaced itself."""
 REQUESTS = "TUILAB_REQUESTS"
 """Environment variable with the file descriptor that holds the requests from before the replacement."""
 
@@ -33,10 +33,10 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 
 @dataclass(frozen=True)
 class Gpus:
-    """GPU indices, numbered as the machine numbers them.
+    """GPU indices, in the machine's numbering.
 
-    opened: in this process's TensorFlow order. failed: not to be retried, because of `why`. count: number of
-    GPUs.
+    opened: in the order of this process's TensorFlow. failed: GPUs not to retry, for the reason `why`. count:
+    number of GPUs.
     """
 
     opened: tuple[int, ...] = (0,)
@@ -59,13 +59,13 @@ class Gpus:
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return the GPUs to open instead to serve the request; empty if no change is needed."""
+        """Return the GPUs to open instead in order to serve the request; empty if nothing must change."""
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The machine's GPU indices in the order of this process: opened ones first."""
+        """Return the machine's GPU indices in the order of this process: opened GPUs first."""
         return (*self.opened, *(n for n in range(self.count) if n not in self.opened))
 
 
@@ -103,7 +103,7 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 def requested_gpus(request: Request, gpus: Gpus) -> set[int]:
     """Return the machine's indices of the GPUs that a request names or that its workload uses."""
     if isinstance(request, Measure):
-        # known roofs of a GPU do not require opening it
+        # A request for known roofs does not require opening the GPU.
         request = msgspec.structs.replace(request, roofs=None)
     inside = {int(match) for match in _ASKED.findall(encode(request))}
     numbers = {gpus.order[n] if n < gpus.count else n for n in inside}
@@ -118,7 +118,7 @@ def _replicas(request: Measure) -> int:
     try:
         declared = find(request.scenario.workload).declaration
     except InputError:
-        return 0  # the handler of the request reports the error
+        return 0  # the request's handler reports the error
     parameter = declared.parameter(declared.replicas)
     if parameter is None:
         return 0
@@ -148,7 +148,7 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """Return the lines that `replace_process` kept; None if this process replaced no other."""
+    """Return the request lines that `replace_process` kept; None if this process did not replace another."""
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

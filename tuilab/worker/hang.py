@@ -1,4 +1,6 @@
-"""Ends a run that hangs: nobody may be there to stop it, as after a dropped line or under cron."""
+"""Ends a run that hangs, because nobody may be there to stop it, for example under cron or after an SSH
+connection dropped.
+"""
 
 import contextlib
 import threading
@@ -12,11 +14,11 @@ from tuilab.worker.context import Context
 HANG_S = 600.0
 LOOK_S = 15.0
 BUSY_S = 1.0
-"""Processor time within `HANG_S` that shows that a run still computes."""
+"""Seconds of CPU time within `HANG_S` that show that a run still computes."""
 
 
 def children_s() -> float:
-    """Return the seconds of processor time of this process's live descendants."""
+    """Return the seconds of CPU time that this process's live descendants have used."""
     seconds = 0.0
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
@@ -26,10 +28,11 @@ def children_s() -> float:
 
 
 class HangWatch(threading.Thread):
-    """While a run is measured, ends this process once it has used no processor time and sent no event for
-    `HANG_S`, except while the run waits for its turn. The measured rounds stay.
+    """While a run is measured, ends this process if it used no CPU time and sent no event for `HANG_S`.
+    Rounds that were measured are kept.
 
-    Counts its own looks, so that a process which was stopped and continued is not ended.
+    A run that waits for its turn does not count as hanging. The watch counts its own checks rather than the
+    time, so that a process which was suspended and resumed is not ended.
     """
 
     def __init__(self, context: Context, run: str) -> None:
@@ -44,13 +47,14 @@ class HangWatch(threading.Thread):
         self._over.set()
 
     def run(self) -> None:
-        """Look until the run is over.
+        """Check until the run is over.
 
-        Looks at the children only while this process is idle: listing processes would disturb a measurement.
+        Checks the children only while this process is idle, because listing processes would disturb a
+        measurement.
         """
         sent, own, others, idle = -1, 0.0, 0.0, 0
         while not self._over.wait(LOOK_S):
-            used = time.process_time() - time.thread_time()  # without these looks
+            used = time.process_time() - time.thread_time()  # without the time of these checks
             if self._context.waits or self._context.sent != sent or used - own >= BUSY_S:
                 sent, own, idle = self._context.sent, used, 0
                 continue

@@ -1,4 +1,4 @@
-"""The machine as the worker sees it."""
+"""Describes the machine as the worker sees it."""
 
 import os
 import platform
@@ -66,8 +66,8 @@ def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
 def created(opened: tuple[int, ...]) -> dict[str, Any]:
     """Return TensorFlow's device attributes of each GPU that this process opened, by name (`GPU:0`).
 
-    The public API has neither the memory limit nor the PCI bus id. The call creates every visible device
-    again, so it shows only the opened ones and runs once.
+    The public API reports neither the memory limit nor the PCI bus id. The call used here creates every
+    visible device again, so only the opened GPUs are made visible, and it runs once.
     """
     if not opened:
         return {}
@@ -75,7 +75,8 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
     from tensorflow.python.client import device_lib
 
     shown = config_pb2.GPUOptions(visible_device_list=",".join(map(str, opened)), allow_growth=True)
-    # Later versions have separate options for plug-in devices; earlier ones apply the GPU options to them.
+    # Later versions have separate options for plug-in devices. Earlier versions apply the GPU options to
+    # them.
     there = config_pb2.ConfigProto.DESCRIPTOR.fields_by_name
     kinds = [kind for kind in ("gpu_options", "pluggable_device_options") if kind in there]
     config = config_pb2.ConfigProto(**dict.fromkeys(kinds, shown))
@@ -129,7 +130,7 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """Return the most likely cause that is visible without probing; `tuilab doctor` looks further."""
+    """Return the most likely cause that is visible without probing. `tuilab doctor` examines more."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
         return "this TensorFlow was built without CUDA"

@@ -1,4 +1,4 @@
-"""Ranges of a call's inputs, read from its graph.
+"""Reads the ranges of a call's inputs from its graph.
 
 Follows each input through casts, reshapes, slices and called functions to the ops that use it. A gather gives
 the number of rows in its table, a one-hot the number of classes.
@@ -15,30 +15,30 @@ from tuilab.model.ops import names as op_names
 from tuilab.worker.measure.counting import called
 
 PER_BUCKET = 16
-"""Number of different values per bucket of a hash: with fewer, some buckets would stay empty."""
+"""Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
 MOST_WORDS = 100_000
 """Maximum number of words taken from a vocabulary."""
 MOST_DEPTH = 30
 """Maximum depth of functions that call each other."""
 MOST_OPS = 1_000_000
-"""Maximum number of ops to look at: functions that call others twice can nest to any number."""
+"""Maximum number of ops to examine, because functions that call others twice can nest to any number."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The values that an input can take. Zero or empty: the graph does not say."""
+    """The values that an input can take. Fields are zero or empty if the graph does not show them."""
 
     low: int = 0
     below: int = 0
     """Exclusive limit of integers, for all columns that `columns` does not list."""
     columns: tuple[tuple[int, int], ...] = ()
-    """Pairs of a column of the last axis and its own exclusive limit."""
+    """Pairs of a column of the last axis and its exclusive limit."""
     flags: bool = False
     """True for a mask of 0 and 1."""
     splits: bool = False
     """True for the row splits of ragged rows."""
     words: tuple[Any, ...] = ()
-    """Keys of the lookup table that it indexes."""
+    """Keys of the lookup table that the input indexes."""
 
 
 @dataclass
@@ -101,7 +101,7 @@ def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the smallest dimension that a multi-part index addresses."""
+    """Return the smallest dimension that an index of several parts addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)
@@ -114,7 +114,7 @@ def _last(op: Any, shape: Sequence[int | None]) -> int | None:
 def _constant_at(index: int) -> Limit:
     def limit(op: Any, shape: Sequence[int | None]) -> int | None:
         given = op.inputs[index]
-        # `bincount` takes the minimum of `maxlength` and what it finds.
+        # `bincount` uses the smaller of `maxlength` and the largest value it finds.
         sizes = given.op.inputs if given.op.type == "Minimum" else [given]
         known = [held for held in map(constant, sizes) if held is not None and held.size]
         return int(known[0].flat[0]) if known else None
@@ -149,7 +149,7 @@ def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequenc
 
 
 def _may_count(spec: Any, name: str) -> bool:
-    """Return whether an input may hold ids or flags. Floats of rank 3 or more are sequences and images."""
+    """Return whether an input may hold ids or flags. Floats of rank 3 or more are sequences or images."""
     rank = spec.shape.rank
     return spec.dtype.is_integer or spec.dtype.name == "string" or rank is None or rank < 3 or "mask" in name
 
@@ -216,7 +216,7 @@ class _Walk:
                     sources[made.name] = sources.get(made.name, frozenset()) | within[result.name]
 
     def _use(self, op: Any, given: Sequence[_Sources], handles: Mapping[str, Any]) -> None:
-        """Record what the op implies for its inputs."""
+        """Record what an op shows about its inputs."""
         if op.type in USES:
             at, limit = USES[op.type]
             below = (limit(op, _shape(op.inputs[0], handles)) or 0) if given[at] else 0
@@ -240,11 +240,11 @@ class _Walk:
 
 
 def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
-    """Return the inputs whose values an output of the op contains."""
+    """Return the inputs whose values are contained in an output of the op."""
     if op.type in PASSES:
         return frozenset().union(*given)
     if op.type in ("Select", "SelectV2"):
-        # Keras looks up `where(i < 0, i + rows, i)`, which is i for every value drawn.
+        # Keras looks up `where(i < 0, i + rows, i)`, which equals i for every value drawn.
         both = sorted(given[1] | given[2], key=lambda each: -abs(each.added))
         return frozenset({(each.input, each.column): each for each in both}.values())
     if op.type in ("GatherV2", "ResourceGather", "GatherNd"):
@@ -261,7 +261,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
 
 
 def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
-    """Return the inputs in a sum with a constant, with the constant added."""
+    """Return the inputs in the sum of an input and a constant, with the constant added."""
     mine = 0 if given[0] else 1
     held = constant(op.inputs[1 - mine])
     if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":
@@ -287,7 +287,7 @@ def _column(op: Any, index: int) -> int | None:
 
 
 def _buckets(op: Any) -> int:
-    """Return the number of buckets into which an op hashes its first input; 0 if it does not."""
+    """Return the number of buckets into which an op hashes its first input; 0 if it is not a hash."""
     if op.type.startswith("StringToHashBucket"):
         return int(op.get_attr("num_buckets"))
     if op.type in ("FloorMod", "Mod"):

@@ -29,13 +29,15 @@ Check = Callable[[], None]
 
 ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4
-"""STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
+"""STREAM's rule: use three arrays, each at least four times the total size of the last-level caches."""
 MEMORY_SHARE = 8
 """Use at most one eighth of host memory."""
 SLICES = 4
-"""Process memory slice by slice: on a busy machine a short pass is more likely to run undisturbed."""
+"""Number of slices in which memory is processed: on a busy machine, a short pass is more likely to run
+undisturbed.
+"""
 PASS_BYTES = 32 * 2**20
-"""Bytes that one timed pass over a cached working set moves, at least."""
+"""Minimum bytes that one timed pass over a cached working set moves."""
 SIDES = (1_024, 2_048)
 """Matrix sizes for measuring the peak."""
 CPU_DTYPES = ("float32", "float64", "bfloat16")
@@ -43,10 +45,10 @@ GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 TRIES = 8
 """Number of passes over a GPU's memory."""
 CALLS, BLOCKS = 50, 8
-"""Empty calls per block, and number of blocks, of which the fastest counts."""
+"""Empty calls per block, and number of blocks. The fastest block counts."""
 
 NOISE_RUNS = 7
-"""Number of noise runs that compare a call with itself, about 0.1 s each."""
+"""Number of runs, about 0.1 s each, that compare a call with itself to measure the noise."""
 
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
@@ -136,7 +138,7 @@ def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 
 
 
 def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], float]:
-    """Return bytes per second of memory and caches with all processors in use, and of STREAM's triad in
+    """Return bytes per second for memory and caches with all processors in use, and for STREAM's triad in
     memory.
     """
     threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
@@ -146,7 +148,7 @@ def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], 
     sets = [each for each in sets if each < largest // 2] + [largest]
     share = seconds / (3 * len(sets))
     found = []
-    # Each thread has its own arrays and touches them first, so that they are local to it.
+    # Each thread has its own arrays and touches them first, so that their memory is local to it.
     with ThreadPoolExecutor(threads) as pool:
         for working_set in sets:
             count = max(64, working_set // (STREAM_ARRAYS * ITEM * threads))
@@ -159,7 +161,7 @@ def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], 
                 for arrays, step in ((3, _Arrays.add), (2, _Arrays.copy), (2, _Arrays.read))
             )
             found.append(MemoryRoof(int(working_set), max(add, copy, read)))
-    # STREAM's Add moves as much as its Triad, and NumPy has no fused multiply-add.
+    # STREAM's Add moves as many bytes as its Triad, and NumPy has no fused multiply-add.
     return tuple(found), add
 
 
@@ -169,7 +171,7 @@ def _everywhere(pool: ThreadPoolExecutor, step: "Callable[[_Arrays], None]", par
 
 
 class _Arrays:
-    """Three arrays of one thread. Each NumPy call covers one slice, many times if the slice is small."""
+    """One thread's three arrays. Each NumPy call covers one slice; a small slice is repeated many times."""
 
     def __init__(self, np: Any, count: int, again: int, slices: int) -> None:
         self._np, length = np, count // slices
@@ -209,7 +211,8 @@ def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryR
         try:
             fused = tf.function(lambda x, y: x + 3.0 * y, jit_compile=True)
             fused(b, c)
-        except Exception:  # no XLA for this device: use STREAM's Add, one kernel, in place of the triad
+        # XLA does not support this device, so STREAM's Add, a single kernel, replaces the triad
+        except Exception:
             fused = tf.add
         triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(TRIES))
         copy = 8 * count / min(stopwatch.time(lambda: tf.raw_ops.DeepCopy(x=b)) for _ in range(TRIES))
@@ -255,7 +258,7 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float, 
     try:
         for side in sides:
             if rates and 2 * side**3 / rates[-1] > seconds:
-                break  # a slow device shows its peak with a small product
+                break  # a small product already shows the peak of a slow device
             with tf.device(f"/{name}"):
                 x = tf.cast(tf.random.normal((side, side)), kind)
                 product = partial(tf.matmul, x, x)

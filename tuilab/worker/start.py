@@ -22,11 +22,12 @@ LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
 REPORT_EVERY_S = 0.5
 FIRST = [0.0] * 1_024
 """Input of the first op on a device. If a device has no free memory, TensorFlow retries forever for tensors
-of 256 bytes or less, and for only ten seconds for this one."""
+of 256 bytes or less, but for only ten seconds for larger ones like this.
+"""
 
 
 class _Ticker:
-    """Reports the current start-up step every half second."""
+    """Reports the current step of the start-up every half second."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._begun, self._over = context, time.monotonic(), threading.Event()
@@ -50,11 +51,11 @@ class _Ticker:
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     """Import TensorFlow, initialise its devices, run one op on each and send `Ready`.
 
-    If a GPU cannot be opened, the process replaces itself with one that skips it. pending: requests for the
-    replacement.
+    If a GPU cannot be opened, the process replaces itself with a process that skips this GPU. pending:
+    requests for the replacement.
     """
     ticker = _Ticker(context)
-    # A forked worker has TensorFlow imported already, so it has no import time to report.
+    # A forked worker inherits the imported TensorFlow, so it has no import time to report.
     forked = "tensorflow" in sys.modules
     begun = time.monotonic()
     preload_cusolver()
@@ -95,7 +96,7 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
         tf.config.set_logical_device_configuration(cpu, parts)
     tf.config.set_visible_devices(gpus, "GPU")
     for gpu in gpus:
-        # Let memory grow instead of reserving all of it: other people share this GPU.
+        # Let memory grow instead of reserving all of it, because other people share this GPU.
         tf.config.experimental.set_memory_growth(gpu, True)
     for device in tf.config.list_logical_devices():
         if device.device_type in ("CPU", "GPU"):
@@ -106,7 +107,7 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
 def import_tensorflow() -> Any:
     """Import TensorFlow with garbage collection off, which saves a quarter of the time.
 
-    Collections during the import find nothing. Afterwards the loaded objects are frozen, so later collections
+    Collections during the import free nothing. Afterwards the loaded objects are frozen, so later collections
     skip them; otherwise each would take 0.1 s more.
     """
     gc.disable()

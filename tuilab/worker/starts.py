@@ -1,4 +1,4 @@
-"""Times calls that do nothing, which shows how long TensorFlow takes to start a call."""
+"""Times calls that do nothing, to measure TensorFlow's cost of starting a call."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ CALLS = 5
 
 
 class Starts:
-    """The shortest starts of a call on a device, by mode.
+    """The shortest times to start a call on a device, by mode.
 
     They are measured between the run's rounds, because the same host may need 147 µs in one minute and 110 µs
     in the next.
@@ -30,12 +30,14 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block of the mode whose turn it is; after the first round, one of each."""
+        """Time one block of the mode whose turn it is; after the first round, one block of each mode."""
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 
     def sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int = 1) -> None:
-        """Time blocks of a mode's calls, after one untimed call. Skips a mode that the device lacks."""
+        """Time blocks of a mode's calls, after one untimed call. Does nothing for a mode that the device does
+        not support.
+        """
         if mode not in self._calls:
             self._calls[mode] = self._built(mode)
         with self._tf.device(f"/{self._device}"):
@@ -55,15 +57,15 @@ class Starts:
                 for call in calls:
                     call()
         except Exception:
-            return []  # XLA has no compiler for this device
+            return []  # XLA does not support this device
         return [(call, partial(self._copied, call, x)) for call in calls]
 
     def _copied(self, call: Callable[[], Any], x: Any) -> Any:
-        """Make the call with the copies of an arm with copied inputs (`worker.build`)."""
+        """Make the call with the copies that an arm with copied inputs makes (`worker.build`)."""
         move_to(self._tf, x, f"/{self._device}")
         return self._tf.nest.map_structure(lambda value: value.numpy(), call())
 
     @property
     def found(self) -> DeviceRoofs:
-        """The shortest starts so far."""
+        """The shortest times so far."""
         return DeviceRoofs(launch_s=dict(self.launch_s), copied_s=dict(self.copied_s))

@@ -1,4 +1,6 @@
-"""The folder for this process's temporary files. Its guard removes it, or else the next start does."""
+"""Manages the folder for this process's temporary files. Its guard removes the folder, or else the next start
+does.
+"""
 
 import contextlib
 import os
@@ -15,7 +17,9 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def folder_name() -> Path | None:
-    """Return the folder of this process, which no later process with its id shares; None unless on Linux."""
+    """Return the name of this process's folder, which no later process with the same id reuses; None unless
+    on Linux.
+    """
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())
     if place.name == f"tuilab-worker-{os.getuid()}-{os.getpid()}-{begun}":  # this process has replaced itself

@@ -1,4 +1,4 @@
-"""Tracebacks that show the author of failing code where it failed."""
+"""Limits tracebacks to user code, so that its author sees where it failed."""
 
 import re
 import traceback
@@ -25,7 +25,7 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Maximum characters quoted from an error of user code, before the line that raised it."""
+"""Maximum number of characters quoted from an error of user code, before the line that raised it."""
 _NO_ROOM = "Dst tensor is not initialized."
 """TensorFlow's whole message when a copy runs out of memory."""
 
@@ -33,8 +33,8 @@ _NO_ROOM = "Dst tensor is not initialized."
 def cause(error: BaseException) -> str:
     """Return the error's message in one line.
 
-    A graph's error starts with the frames that built the graph; the actual message follows the last blank
-    line, among node names and hints. An error of user code ends with the line that raised it.
+    The error of a graph starts with the frames that built the graph; the actual message follows the last
+    blank line, among node names and hints. An error of user code ends with the line that raised it.
     """
     text, place = text_of(error).strip(), _place(error)
     if text.startswith(_TRACED):
@@ -54,19 +54,19 @@ def _place(error: BaseException) -> str:
     if not _own:
         return ""
     frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    # Traced code ran from a file that TensorFlow generated; its message names the user's file.
+    # Traced code runs from a file that TensorFlow generated; the error's message names the user's file.
     frames += [(file, int(line), name) for file, line, name in _FRAME.findall(text_of(error))]
     mine = [frame for frame in frames if _is_own(frame[0])]
     if not mine:
         return ""
     file, line, name = mine[-1]
-    # AutoGraph and Python give a lambda no usable name.
+    # AutoGraph and Python give a lambda no useful name.
     within = f", in {sanitize_line(name, 80)}" if name.isidentifier() and name != "None" else ""
     return f" ({sanitize_line(Path(file).name, 80)}, line {line}{within})"
 
 
 def lacks_memory(tf: Any, error: BaseException) -> bool:
-    """Return True if a device had no memory left: for an op, or for a copy from the host."""
+    """Return True if an op, or a copy from the host, failed because a device had no memory left."""
     return isinstance(error, tf.errors.ResourceExhaustedError) or _NO_ROOM in text_of(error)
 
 
@@ -79,7 +79,7 @@ def text_of(error: BaseException) -> str:
 
 
 def user_traceback(error: BaseException) -> str:
-    """Return the traceback, limited to frames of user code if there are any, and sanitized.
+    """Return the sanitized traceback, limited to frames of user code if there are any.
 
     While user code is loading, TensorFlow's errors about it come without tuilab's frames. An InputError comes
     without a traceback because its message is complete.
@@ -99,7 +99,7 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that fails to parse has no frames, and neither has traced code: the error itself names the line.
+    # A file that fails to parse has no frames, and neither has traced code; the error itself names the line.
     named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
     if not mine and not any(map(_is_own, named)):
         mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]

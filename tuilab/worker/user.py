@@ -66,7 +66,7 @@ from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
 
 BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _imported: set[int] = set()
-"""Ids of iterators that a file creates while loading. All of its arms draw from them."""
+"""Ids of iterators that a file creates while it loads. All arms of the file share them."""
 _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
@@ -130,7 +130,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
 def _workload(
     target: Any, name: str, place: str, inputs: Sequence[Argument], scope: Mapping[str, Any]
 ) -> Workload:
-    """Return the workload for an object from a user's file. Raises InputError if it is unsupported."""
+    """Return the workload for an object from a user's file. Raises InputError for an unsupported object."""
     if isinstance(target, Workload):
         return target
     if isinstance(target, type):
@@ -169,7 +169,9 @@ def _instance(target: type, place: str) -> Any:
 
 
 def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
-    """Return a case that calls the callable on random tensors of known shape and its parameters' values."""
+    """Return a case that calls the callable on random tensors of known shape and on its parameters'
+    values.
+    """
     step = _cloned(b, target) if _is_layer(target) else unwrapped(target)
     if own_values := {name: value for name, value in b.values.items() if name in names}:
         step = functools.partial(step, **own_values)
@@ -179,7 +181,7 @@ def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> 
 
 
 def _is_offered(value: Any, module: ModuleType) -> bool:
-    """Return True if a name in the file can be measured: the file's own functions, and models."""
+    """Return True if a name in the file can be measured: one of the file's own functions, or a model."""
     if _is_model(value) or isinstance(value, Workload):
         return True
     return callable(value) and getattr(value, "__module__", "") == module.__name__
@@ -220,9 +222,9 @@ def _module(path: Path) -> ModuleType:
 
 
 def versions(scenario: Scenario) -> dict[str, str]:
-    """Return a hash of each user file: the workload or model, and the user's modules it imports.
+    """Return a hash of each user file: the workload or model, and the user's modules that it imports.
 
-    Keys are file names, relative to the first file's folder where possible; {} for built-in workloads.
+    Keys are file names, relative to the first file's folder if possible; {} for built-in workloads.
     """
     if not scenario.file:
         return {}
@@ -298,7 +300,9 @@ def _model_declaration(model: Any, name: str) -> Declaration:
 
 
 def _case(b: Build, function: Callable[..., Any]) -> Case:
-    """Call the function at the arm's values in its device scope; its return value decides what to measure."""
+    """Call the function at the arm's values in its device scope; the return value decides what is
+    measured.
+    """
     values: Mapping[str, Value] = dict(b.values)
     before = {id(each) for each in _iterators(b.tf)} - _imported
     with b.tf.device(b.device):
@@ -338,7 +342,7 @@ def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
         try:
             element = next(iterator)
         except StopIteration:
-            # Not `repeat`: TensorFlow would add a prefetch after it.
+            # `repeat` would not do, because TensorFlow would add a prefetch after it.
             iterator = iter(dataset)
             element = next(iterator)
         return element if isinstance(element, tuple) else (element,)
@@ -388,7 +392,7 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Return True if part of the return value is a step to call rather than a result."""
+    """Return True if the return value contains a step to call, rather than only results."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 
@@ -444,7 +448,7 @@ def _model_case(b: Build, model: Any) -> Case:
 
 
 def _cloned(b: Build, model: Any) -> Any:
-    """Copy the model or layer to the arm's device. The file's own weights stay where they were loaded."""
+    """Copy the model or layer to the arm's device. The weights that the file loaded stay where they are."""
     with b.tf.device(b.device):
         try:
             if _is_model(model):

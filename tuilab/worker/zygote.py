@@ -28,7 +28,7 @@ READY = b"ready"
 
 
 def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Read one request for a worker: its description and descriptors. None at the end."""
+    """Read one request for a worker: its description and descriptors. None at the end of the stream."""
     room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
     body, found, _, _ = asked.recvmsg(LONGEST, room)
     descriptors = array.array("i")
@@ -39,7 +39,7 @@ def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def kill(pid: int) -> None:
-    """Kill a worker that has not been waited for, with its session if it already has one."""
+    """Kill a worker that has not been waited for, and its session if it already has one."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -83,7 +83,7 @@ def serve(asking: socket.socket) -> None:
     open_ = True
     while open_ or workers:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # an earlier event of this batch ended it
+            if key.fileobj not in selector.get_map():  # an earlier event of this batch removed it
                 continue
             if key.fileobj is asking:
                 try:

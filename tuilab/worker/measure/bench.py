@@ -1,4 +1,4 @@
-"""State that the steps of one run share: the request, the arms being timed, the outgoing events."""
+"""State shared by the steps of a run: the request, the arms being timed, the outgoing events."""
 
 import random
 import time
@@ -25,8 +25,8 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """How a warm-up ended: busy seconds, calls, whether timings became steady, and whether they were from the
-    start.
+    """How a warm-up ended: busy seconds, number of calls, and whether timings were steady at the end and from
+    the start.
     """
 
     seconds: float
@@ -39,10 +39,10 @@ class Warmth:
 class TimedArm:
     """An arm being timed: the number of calls per block, and its figures so far.
 
-    device: where it was observed to compute. ops: TensorFlow ops per call; host_ops: those that ran on the
-    CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
-    visit_s: total seconds of its last turn. counted: the work of the ops in a call of user code; of_graph:
-    the work of a model's graph. work: as reported. samples: seconds per call, one per block.
+    device: observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on the CPU although
+    another device computed. calls: per block. call_s: seconds per call, as last measured. visit_s: total
+    seconds of its last turn. counted: the work of the ops in a call of user code; of_graph: the work of a
+    model's graph. work: as reported. samples: seconds per call, one for each block.
     """
 
     arm: Arm
@@ -63,7 +63,9 @@ class TimedArm:
 
     @property
     def cost_s(self) -> float:
-        """Expected seconds of its next turn, with the scope, the lead-in call and the single call."""
+        """Expected seconds of the arm's next turn, including the scope, the lead-in call and the single
+        call.
+        """
         return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
 
 
@@ -72,10 +74,10 @@ PAINT_S = 0.25
 
 
 class Reporter:
-    """Buffers rounds between reports, and waits for the screen if both share processors.
+    """Buffers rounds between reports, and waits for the screen if it shares the processors.
 
     pace: after each report, `settle` waits until the screen has drawn it, at most 0.25 s. state: the run as
-    other parts see it, built from the reported events. holding: send nothing meanwhile.
+    other parts see it, built from the reported events. holding: send nothing for now.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Reporter:
         self._unpainted = False
 
     def say(self, *events: Event) -> None:
-        """Send these events now, after any buffered ones."""
+        """Send the buffered events, then these, at once."""
         for event in events:
             self._hold(event)
         self.flush()
@@ -130,7 +132,9 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True for an additional process of a run that limits the time of additional processes."""
+    """Return True if the process is an additional one, and the run limits the time of additional
+    processes.
+    """
     return request.worker > 0 and request.budget.further_s > 0
 
 
@@ -139,7 +143,7 @@ class Bench:
     """The request, the tools to run it, and the progress of the run's rounds.
 
     values: of every parameter, checked. rounds, elapsed_s: over all points. pressures: one per point.
-    disturbed: rounds kept although the canary had changed.
+    disturbed: rounds kept although the canary's speed had changed.
     """
 
     context: Context
@@ -156,9 +160,9 @@ class Bench:
     disturbed: int = 0
     gpus: GpuWatch = field(default_factory=lambda: GpuWatch({}, ()))
     starts: Starts | None = None
-    """Calls that do nothing on the processor, timed between the rounds; None if no bound is asked for."""
+    """Calls that do nothing on the CPU, timed between the rounds; None if no bound was requested."""
     stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
-    """By device; each waits for that device only."""
+    """Stopwatches by device; each waits for that device only."""
 
     def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
         """Return the stopwatch that waits for the arm's own device only."""
@@ -185,7 +189,7 @@ class Bench:
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Return True if the arm was observed computing anywhere in this run."""
+        """Return True if the arm was observed computing at any point of this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 
@@ -194,7 +198,7 @@ class Bench:
         self.context.check(self.request.id)
 
     def wait_for_turn(self) -> None:
-        """Report what is buffered, then as `Context.wait_turn`."""
+        """Report the buffered events, then wait as in `Context.wait_turn`."""
         self.reporter.flush()
         self.context.wait_turn(self.run)
         self.check()
@@ -214,12 +218,12 @@ class Bench:
     def progress(
         self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "", arm: str = ""
     ) -> None:
-        """Report what the run is doing. Raises Cancelled if a stop was requested."""
+        """Report the run's current step. Raises Cancelled if a stop was requested."""
         self.check()
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Caveat]) -> None:
-        """Report caveats; if the run has several processes, with the process they arose in."""
+        """Report caveats. If the run has several processes, they include the process in which they arose."""
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:

@@ -1,4 +1,4 @@
-"""Caveats about figures, in words."""
+"""Words the caveats about figures."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Share of a GPU's memory."""
+"""Share of a GPU's memory. TensorFlow's reservation is reported from this share on."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
@@ -35,7 +35,7 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
     """Return the caveats about the whole run: shared processors, or a machine whose speed changed.
 
-    disturbed: rounds that were kept although the canary had changed.
+    disturbed: rounds that were kept although the canary's speed had changed.
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
@@ -45,7 +45,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """Return the caveats about the GPUs that a run will use, before any of their figures."""
+    """Return the caveats about the GPUs that a run will use, before any round."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
@@ -71,7 +71,9 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Return a caveat for each used GPU of whose memory TensorFlow has permanently reserved a large share."""
+    """Return a caveat for each used GPU on which TensorFlow has permanently reserved a large share of the
+    memory.
+    """
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}
@@ -84,7 +86,7 @@ def kept_memory(bench: Bench) -> list[Caveat]:
 
 
 def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
-    """Return a caveat if the wall clock was set during the run, judged by a monotonic clock."""
+    """Return a caveat if the wall clock was set during the run, as detected with a monotonic clock."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []

@@ -47,7 +47,7 @@ MOST_TRIPS = 200_000
 class Part:
     """One op of the graph with all its executions in a call.
 
-    name: with the enclosing scopes, `model/dense/MatMul`. flop: operations of all executions; None if
+    name: with the enclosing scopes, as in `model/dense/MatMul`. flop: operations of all executions; None if
     unknown, for the reason `why`. reads, writes: bytes by piece of memory.
     """
 
@@ -61,15 +61,15 @@ class Part:
     kernel: bool = False
     why: str = ""
     stays: str = ""
-    """Why the op stays on the CPU whatever the device; "" if a GPU can run it."""
+    """Why the op runs on the CPU on every machine; "" if a GPU can run it."""
 
 
 @dataclass
 class Counted:
     """The parts of a call, and the sizes of the memory that they read and write.
 
-    arguments: the call's own, in order. state: variables and other memory that the graph holds. results: what
-    the call returns.
+    arguments: inputs of the call itself, in order. state: variables and other memory that the graph holds.
+    results: what the call returns.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Counted:
         return flop(self.parts)
 
     def stays(self) -> tuple[Stay, ...]:
-        """Return the ops that stay on the CPU, by type, with the bytes that cross the bus for them."""
+        """Return the ops that only the CPU runs, by type, with the bytes that cross the bus for them."""
         held = [part for part in self.parts if part.stays]
         by_gpu = {key for part in self.parts if part.kernel for key in part.writes}
         for_gpu = {key for part in self.parts if part.kernel for key in part.reads}
@@ -112,7 +112,7 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read from outside and leave there, each counted
+        """Return the bytes that these parts (default: all) read from outside and leave behind, each counted
         once.
 
         Excludes data that one part produces for another, because it may stay in a cache or a register.
@@ -178,10 +178,10 @@ def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
 def of_graph(
     graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
 ) -> Counted:
-    """Return the work of one run of a FuncGraph for these of its tensors and for its side effects.
+    """Return the work of one run of a FuncGraph that computes these of its tensors and its side effects.
 
     shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
-    are the call's own; the others are captured.
+    belong to the call itself; the others are captured.
     """
     return _Graphs().whole(graph, list(outputs), shapes, arguments)
 
@@ -225,7 +225,9 @@ class _Graphs:
 
 
 class _Body:
-    """Walks one graph. By tensor name, lies: the memory of each tensor; holds: known values."""
+    """Walks one graph. Both mappings are by tensor name. lies: the memory of each tensor; holds: known
+    values.
+    """
 
     def __init__(
         self,
@@ -237,7 +239,7 @@ class _Body:
         holds: dict[str, Any],
         written: str = "",
     ) -> None:
-        """written: prefix of op names when the runtime writes functions out."""
+        """written: prefix that the runtime gives to op names when it writes functions out."""
         self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
         self.written = written
         self.lies, self.holds = lies, holds
@@ -355,7 +357,7 @@ class _Body:
             return True
         adds = op.type in ("AddV2", "Add")
         if adds and any(t.op.type in ("AddV2", "Add", "AddN") and uses[t.op.name] == 1 for t in op.inputs):
-            return False  # several sums become one AddN
+            return False  # TensorFlow merges several sums into one AddN
         before = next((t.op for t in op.inputs if t.op.name in self._joined), None)
         bias = adds and any(t.shape.rank == 1 for t in op.inputs)
         if before is not None and uses[before.name] == 1 and (bias or op.type in JOINS_PRODUCT):
@@ -426,7 +428,7 @@ class _Body:
         for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
             passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
             key = self.lies.get(operand.name)
-            # The loop updates variables in place, and lists too, however they are passed on.
+            # The loop updates variables and lists in place, however they are passed to it.
             inner.lies[tensor.name] = self._make(operand) if key is None else key
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
@@ -440,7 +442,7 @@ class _Body:
                 self.holds[made.name] = left[index]
 
     def _branch(self, op: Any) -> None:
-        """Count the branch with the least arithmetic: a lower bound whichever branch runs."""
+        """Count the branch with the least arithmetic. This is a lower bound for every branch."""
         if op.type.endswith("If"):
             names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
         else:
@@ -487,7 +489,9 @@ class _Body:
 
 
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
-    """Return the bytes that one execution reads from each input, and writes back to it."""
+    """Return the bytes that one execution reads from each input, and the bytes that it writes back to
+    each.
+    """
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
         return {}
     found = {index: (size, 0.0) for index, size in enumerate(sizes)}
@@ -517,7 +521,9 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function, retraced with its caller's shapes if it was traced for any shape."""
+    """Return the graph of a function. A function that was traced for any shape is retraced with its caller's
+    shapes.
+    """
     known = getattr(graph._get_function(name), "graph", None)
     inner = known if known is not None else _graph_of(name, [shape_of(t) for t in operands])
     if inner is None:
@@ -536,7 +542,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     ]
     try:
         return _with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
-    except Exception:  # a graph that cannot be retraced stays as it is
+    except Exception:  # a graph that cannot be retraced is counted as it is
         return inner
 
 
@@ -555,7 +561,7 @@ def _with_shapes(
 ) -> tuple[Any, list[Any]]:
     """Return the graph with these input shapes (None: unchanged), and its outputs of these names.
 
-    operands: the call's arguments, if they tell what variables and lists hold.
+    operands: the call's arguments, which may show what variables and lists hold.
     """
     import tensorflow as tf
     from tensorflow.python.framework import func_graph
@@ -591,7 +597,7 @@ def _with_shapes(
 
 
 class _NotKnown(Exception):
-    """A value depends on the data."""
+    """Raised for a value that depends on the data."""
 
 
 def _origin(tensor: Any) -> Any:
@@ -649,7 +655,7 @@ class _Values:
         return given[slice(None if masks[0] else first, None if masks[1] else last, step)]
 
     def _logical(self, op: Any) -> Any:
-        """Evaluate and/or; one side alone may decide the result."""
+        """Evaluate a logical and/or. One operand alone may decide the result."""
         decides = op.type == "LogicalOr"
         known: list[bool] = []
         for each in op.inputs:
@@ -752,9 +758,10 @@ def _inputs_of(tensor: Any) -> set[str]:
 
 @contextmanager
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
-    """Count the eager ops and functions that this thread runs inside the context. Slows them; not for timing.
+    """Count the eager ops and functions that this thread runs inside the context. Slows them, so do not time
+    them.
 
-    arguments: tensors that are the call's own.
+    arguments: the tensors that are the call's own.
     """
     from tensorflow.python.framework import op_callbacks
 
@@ -890,7 +897,7 @@ def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
         return {}
     try:
         return of_graph(graph, graph.outputs, shapes).loops
-    except Exception:  # a graph that cannot be counted has unknown loops
+    except Exception:  # for a graph that cannot be counted, the trip counts are unknown
         return {}
 
 
@@ -905,7 +912,7 @@ def _eager_bytes(tensor: Any) -> int:
 def _small_value(tensor: Any) -> Any:
     if (nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
         return None
-    return tensor._numpy()  # the public method is being watched
+    return tensor._numpy()  # the public method is watched, so a call of it would be counted
 
 
 def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:

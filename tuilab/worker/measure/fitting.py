@@ -21,17 +21,21 @@ from tuilab.workloads.base import Workload
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
 """Seconds for measuring one arm's memory. Larger batches are extrapolated from what was measured by then."""
 LONGEST_CALL_S = 4.0
-"""Do not try a batch whose call would take longer, in seconds."""
+"""Seconds. A batch whose call would take longer is not tried."""
 GROWTH, TELLING = 4, 0.05
-"""Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
+"""Multiply the batch by GROWTH until it takes TELLING (a share of the memory) more, enough to fit the line.
+"""
 KEPT = 0.97
-"""Share of the extrapolated limit to use, because the allocator cannot use the last of the memory. That batch
-is not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's
-allocator), and if it fits, it takes the whole GPU from others."""
+"""Share of the extrapolated limit to use, because the allocator cannot use all of the memory. That batch is
+not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's allocator),
+and if it fits, no memory of the GPU is left for other users.
+"""
 
 
 def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the batches that fit, estimated from the shapes that its calls produce."""
+    """Return the model with the largest batches that fit, estimated from the shapes that its calls
+    produce.
+    """
     batch = _batch(bench.workload, model)
     if batch is None:
         return model
@@ -53,7 +57,9 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 
 def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the batches that fit on its GPUs, as measured by calling it. Raises Cancelled."""
+    """Return the model with the largest batches that fit on its GPUs, measured by calling it. Raises
+    Cancelled.
+    """
     batch = _batch(bench.workload, model)
     if batch is None or not any(family(arm.device) == "GPU" for arm in bench.request.arms):
         return model
@@ -88,7 +94,9 @@ def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
 
 
 def _memory(bench: Bench, device: str) -> int:
-    """Return the bytes that a call may use; for a GPU, what TensorFlow found free when it opened it."""
+    """Return the bytes that a call may use. For a GPU, that is the memory that was free when TensorFlow
+    opened it.
+    """
     limit = next((d.memory for d in bench.context.machine.gpus if d.name == device), 0)
     return limit or free_memory()
 

@@ -1,4 +1,4 @@
-"""Watches for interference during measurements: the machine's speed, its processors and its GPUs."""
+"""Detects interference during measurements, from the speed of the machine, its processors and its GPUs."""
 
 import os
 import resource
@@ -32,8 +32,8 @@ def work() -> int:
 
 
 class Canary:
-    """Runs a short fixed computation before and after each round; more than 5% off the usual time disturbs
-    the round.
+    """Runs a short fixed computation before and after each round. A time more than 5% off the usual one marks
+    the round as disturbed.
 
     Each sample is the fastest of three tries. This ignores a single interruption, which a block survives as
     an outlier, but detects a change of processor speed. The usual time is the median of the last 25 accepted
@@ -50,8 +50,8 @@ class Canary:
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Take a sample after a round. Returns the slower of the two around it, and whether either had
-        changed.
+        """Take a sample after a round. Returns the slower of the samples around the round, and whether either
+        had changed.
         """
         before, self._before = self._before, self._sing()
         around = (before, self._before)
@@ -59,7 +59,7 @@ class Canary:
         return max(around), any(abs(song / usual - 1) > MOVED for song in around)
 
     def accept(self) -> None:
-        """Accept the round: add its sample to the usual ones."""
+        """Accept the round: add its sample to the usual times."""
         self._usual.append(self._before)
 
     def _sing(self) -> float:
@@ -72,7 +72,7 @@ class Canary:
 
 
 SHORTEST_S = 0.2
-"""Seconds. Below this the kernel's ticks of 10 ms are too coarse."""
+"""Seconds. Below this, the kernel's 10 ms ticks are too coarse."""
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -85,7 +85,7 @@ _QUOTA = (
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters at one moment, in seconds except `switches`; None for counters that this system does not
+    """Readings at one moment, in seconds except `switches`; None for counters that this system does not
     report.
     """
 
@@ -97,7 +97,7 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Subtract the growth from `a` to `b`, while other workers had their turn."""
+        """Subtract the growth from `a` to `b`, the time in which other workers had their turn."""
         return Counters(
             at=self.at + b.at - a.at,
             switches=self.switches + b.switches - a.switches,
@@ -142,10 +142,10 @@ activity."""
 
 
 class HostWatch:
-    """Watches other activity over windows of successive rounds.
+    """Detects other activity over windows of successive rounds.
 
-    whole: treat all rounds and the warm-up as one window, because the rounds of a short process end before
-    the kernel's ticks show anything.
+    whole: treat all rounds and the warm-up as one window, because a short process ends before the kernel's
+    ticks show any activity.
     """
 
     def __init__(
@@ -164,13 +164,13 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End that round. song: the slower canary sample around it."""
+        """End that round. song: the slower of the canary's samples around it."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows since the last call. index: the next round."""
+        """Return the windows completed since the last call. index: of the next round."""
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
@@ -226,7 +226,7 @@ SLOWED_SHARE = 0.01
 
 
 class GpuWatch:
-    """Watches the GPUs that a run uses. Does nothing if there are none or NVML is unavailable."""
+    """Watches the GPUs that a run uses. Does nothing without GPUs or without NVML."""
 
     def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
         self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}

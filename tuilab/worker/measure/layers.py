@@ -1,4 +1,4 @@
-"""A model's layers: arithmetic, bytes and share of the kernel time of each."""
+"""Computes the arithmetic, the bytes and the share of the kernel time of each layer of a model."""
 
 import re
 from collections import Counter, defaultdict
@@ -56,7 +56,7 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer of an op as it ran. A fused op belongs to the layer of its product."""
+        """Return the layer of an op that ran. A fused op belongs to the layer of its product."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
@@ -78,7 +78,7 @@ class Layers:
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
         """Return the layer that these scopes lead to and its kind ("" for a nested model); None if there is
-        none.
+        no such layer.
         """
         found, level = list[str](), self._tree or {}
         for scope in scopes:
@@ -93,7 +93,7 @@ class Layers:
         return ("/".join(found), "") if found else None
 
     def _child(self, level: Tree, scope: str) -> str | None:
-        """Return the layer of a scope. If Keras enters a layer more than once, it numbers the scope."""
+        """Return the layer of a scope. Keras numbers the scope if it enters a layer more than once."""
         plain = _AGAIN.sub("", scope)
         order = (scope, plain) if self._exact else (plain, scope)
         return next((name for name in order if name in level), None)
@@ -116,7 +116,7 @@ class Layers:
 def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0) -> tuple[LayerWork, ...]:
     """Return each layer with its work and its share of the computing time, slowest first.
 
-    started: share of the dispatch time that ops take; the rest starts the call itself.
+    started: share of the dispatch time that the ops take; the rest starts the call itself.
     """
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
@@ -160,7 +160,7 @@ class _Products:
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """Return the name of the product's op, or the given name if the op is not fused or no product is
+        """Return the name of the product's op, or the given name if the op is not fused or its product is not
         found.
         """
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name

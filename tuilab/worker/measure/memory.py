@@ -1,4 +1,4 @@
-"""Whether a larger size of a sweep fits into memory, given what the smaller sizes took."""
+"""Predicts whether a larger size of a sweep fits into memory, from the memory that smaller sizes took."""
 
 import contextlib
 import math
@@ -12,25 +12,25 @@ from tuilab.model.quantity import size as bytes_words
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 
 LEAST = 64 * 2**20
-"""Minimum bytes of a size that stand out from the noise of TensorFlow's own memory."""
+"""Minimum bytes of a size that are distinguishable from the noise of TensorFlow's own memory."""
 MOST_POWER = 3.0
-"""Largest power of the size with which memory may grow."""
+"""Largest exponent with which memory is assumed to grow with the size."""
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def process_memory() -> int:
-    """Return the bytes of memory that this process holds now."""
+    """Return the bytes of memory that this process currently holds."""
     return int(psutil.Process().memory_info().rss)
 
 
 def reset_peak() -> None:
-    """Reset the peak, if this system and the process's confinement allow it (Linux 4.0 and later)."""
+    """Reset the peak if the system and the process's confinement allow it (Linux 4.0 and later)."""
     with contextlib.suppress(OSError):
         RESET.write_text("5")
 
 
 def peak() -> int:
-    """Return this process's peak memory in bytes since the last reset, else since its start."""
+    """Return this process's peak memory in bytes since the last reset, or since its start."""
     with contextlib.suppress(OSError):
         for line in STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -40,7 +40,7 @@ def peak() -> int:
 
 
 class SizesMemory:
-    """The memory that each size of a sweep took at its peak."""
+    """The peak memory of each size of a sweep."""
 
     def __init__(self) -> None:
         self._taken: dict[float, int] = {}
@@ -54,15 +54,15 @@ class SizesMemory:
     def end(self, size: float) -> None:
         """Record the memory that the size took, at least `LEAST`.
 
-        A size of 0 says nothing about larger ones.
+        A size of 0 gives no information about larger ones.
         """
         if size > 0:
             self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
-        """Return why that size does not fit; "" if it does or that is unknown.
+        """Return why that size does not fit; "" if it fits or this is unknown.
 
-        Memory is assumed to grow as between the two largest known sizes, as a power of the size.
+        Memory is assumed to grow as a power of the size, fitted to the two largest known sizes.
         """
         known = sorted(self._taken.items())[-2:]
         if len(known) < 2 or size <= known[-1][0]:

@@ -1,4 +1,4 @@
-"""What TensorFlow's optimiser leaves of a graph: needed ops, folded constants, equal ops."""
+"""Finds the ops that TensorFlow's optimiser keeps in a graph, with constants folded and equal ops merged."""
 
 import math
 from collections.abc import Hashable, Iterable
@@ -8,14 +8,14 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Maximum bytes of an output that the optimiser folds into a constant, however small its inputs are."""
+"""Maximum bytes of an output that the optimiser folds into a constant, even if its inputs are small."""
 
 
 class Optimised:
-    """Finds, op by op in a graph's order, what the optimiser computes while it makes the graph or only once.
+    """Finds, op by op in the graph's order, the ops that the optimiser folds or merges.
 
-    most: maximum bytes of an output that it folds into a constant; larger outputs fold if their inputs are as
-    large. constants: bytes of each tensor that depends on constants only, by name.
+    most: maximum bytes of an output that is folded into a constant; larger outputs are folded if their inputs
+    are as large. constants: bytes of each tensor that depends on constants only, by name.
     """
 
     def __init__(self, most: float = FOLDED) -> None:
@@ -25,7 +25,7 @@ class Optimised:
         self._same: dict[str, str] = {}
 
     def folds(self, op: Any) -> bool:
-        """Return True, and record the op's results, if it depends on constants only."""
+        """Return whether the op depends on constants only. If so, record its results as constants."""
         if stateful(op) or op.type in LOOPS | BRANCHES | CALLS | SOURCES:
             return False
         known = [self.constants.get(t.name) for t in op.inputs]
@@ -38,7 +38,7 @@ class Optimised:
         return True
 
     def first(self, op: Any) -> Any:
-        """Return the first op that equals this one: the op itself if there is none."""
+        """Return the first op that equals this one; the op itself if no earlier op does."""
         if stateful(op) or op.type in SOURCES:
             return op
         like = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
@@ -48,7 +48,7 @@ class Optimised:
         return first
 
     def passed(self, sources: Iterable[Any], targets: Iterable[Any], into: "Optimised | None" = None) -> None:
-        """Pass on which tensors are constants: to a function's inputs, or to a call's results."""
+        """Mark constants across a call: on the function's inputs, or on the call's results."""
         into = into or self
         for source, target in zip(sources, targets, strict=False):
             if source.name in self.constants:
@@ -56,12 +56,12 @@ class Optimised:
 
 
 def stateful(op: Any) -> bool:
-    """Return True if the op has effects or state, so that each execution counts."""
+    """Return True if the op has effects or state, so that every execution of it counts."""
     return op.op_def is None or bool(op.op_def.is_stateful)
 
 
 def attributes(op: Any) -> bytes:
-    """Return everything except inputs that distinguishes two ops of a type."""
+    """Return everything except the inputs that distinguishes two ops of the same type."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()
@@ -80,7 +80,7 @@ def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
 
 
 def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
-    """Return a tensor's shape; None if a side is open, unless `unknown` stands in for open sides."""
+    """Return a tensor's shape; None if a dimension is open, unless `unknown` stands in for it."""
     if tensor.shape.is_fully_defined():
         return tuple(tensor.shape)
     if unknown is None:
@@ -98,7 +98,7 @@ def nbytes(tensor: Any) -> int | None:
 
 
 def shaped(op: Any, value: Any = lambda index: None, unknown: int | None = None) -> Shaped:
-    """Return a graph's op with its shapes. unknown: stands in for open sides."""
+    """Return a graph's op with its shapes. unknown: stands in for open dimensions."""
     return Shaped(
         op=op.type,
         inputs=tuple(shape_of(t, unknown) for t in op.inputs),

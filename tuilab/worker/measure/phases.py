@@ -1,4 +1,4 @@
-"""Where one call's time goes: a short profile after the rounds, and parts that are timed separately."""
+"""Splits the time of one call: a short profile after the rounds, and parts that are timed separately."""
 
 import os
 import statistics
@@ -32,20 +32,23 @@ from tuilab.workloads.base import Case
 SECONDS: dict[BudgetName, float] = {"quick": 0.05, "standard": 0.1, "publish": 0.2}
 """Seconds to profile an arm, unless one call takes longer."""
 LONGEST_S = 3.0
-"""Seconds. The profiler records an event every microsecond or two, so a longer call could fill the memory."""
+"""Seconds. The profiler records an event every microsecond or two, so the profile of a longer call could fill
+the memory.
+"""
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
-"""Limits for a graph known to run at most this many ops: it may take longer."""
+"""Seconds, and ops. A graph known to run at most this many ops may take this long."""
 LARGEST = 4_000_000
 """Bytes. A larger profile takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""Approximate number of events: of all profiled calls, of a call without its ops, of an op launched from
-Python."""
+"""Approximate number of events: of all profiled calls; of a call apart from its ops; of an op launched from
+Python.
+"""
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
 """Measuring Python's own time: seconds, minimum number of calls (one if long), maximum number of calls."""
 NOTEWORTHY = 0.02
 """Share of a call. Python's own time is measured only if Python and dispatch take at least this much."""
 LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
-"""Folders of the standard library and installed modules, and the prefix of code without a file."""
+"""Folders of the standard library and installed modules, and the file-name prefix of code without a file."""
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
@@ -82,9 +85,9 @@ def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
 
 
 def _longest_s(cell: TimedArm) -> float:
-    """Return the longest call to profile, in seconds."""
+    """Return the seconds that a profiled call may take."""
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
-    endless = any(part.op in LOOPS for part in parts)  # their trip counts depend on the data
+    endless = any(part.op in LOOPS for part in parts)  # the trip counts of such loops depend on the data
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
     return GRAPH_LONGEST_S if few else LONGEST_S
 
@@ -100,7 +103,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
         ), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
-    # Times from a device's own clock are checked against the rounds, not scaled to them.
+    # Times from a device's own clock are compared with the rounds, not scaled to match them.
     timed_apart = family(cell.device) != "CPU" and cell.samples
     account = account_of(
         recording,
@@ -114,7 +117,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
 
 
 def _most_calls(cell: TimedArm) -> int:
-    """Return the largest number of calls whose profile can be read quickly."""
+    """Return the maximum number of calls whose profile can be read quickly."""
     events = FEWEST_EVENTS + cell.ops * (EAGER_EVENTS if cell.arm.mode == "eager" else 2)
     return max(1, min(MOST, EVENTS // events))
 
@@ -130,7 +133,7 @@ def account_of(
 ) -> Account:
     """Return the account of a recording.
 
-    plain_s: seconds of a call without the profiler. device: the one that computed. own_python: measures the
+    plain_s: seconds of a call without the profiler. device: observed to compute. own_python: measures the
     seconds that Python's own code takes in some calls.
     """
     if not found.calls or not any(found.phases.values()):
@@ -195,7 +198,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return the seconds of one call that Python's own code takes."""
+        """Return the seconds that Python's own code takes in one call."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)
@@ -222,7 +225,7 @@ class OwnClock:
             self._since = time.perf_counter_ns()
 
     def _is_own(self, file: str) -> bool | None:
-        """Return None for a library, which belongs to its caller."""
+        """Return whether the code is the user's own; None for a library, which belongs to its caller."""
         if file not in self._whose:
             theirs = file.startswith(self._folders)
             self._whose[file] = False if theirs else None if file.startswith(LIBRARIES) else True
@@ -230,7 +233,9 @@ class OwnClock:
 
 
 def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
-    """Return what can be known without a profile: copies, and the cost of launching a call."""
+    """Return the parts that can be measured without a profile: the copies, and the cost of launching
+    a call.
+    """
     stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, dict[str, Known]()
     with case.scope():
         if case.copy_in is not None:

@@ -32,7 +32,9 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Share of the free memory; the rest is for the system and what workloads do not foresee."""
+"""Share of the free memory that arms may use; the rest is for the system and for needs that workloads do not
+foresee.
+"""
 
 _GROUP = Path("/sys/fs/cgroup")
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
@@ -62,7 +64,8 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     """Return a note if the arms of a point together need more memory than is free; "" otherwise.
 
-    All arms stay in memory while they take turns, although some share data, so the last one may be refused.
+    All arms stay in memory while they take turns, so the last one may be refused, although some arms share
+    data.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -85,7 +88,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Describe the mismatch if another device computed than requested; "" if they agree.
+    """Describe the mismatch if the device that computed is not the requested one; "" if it is.
 
     why: the reason, if known.
     """
@@ -97,7 +100,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that computed (`GPU:0`): where the largest output is; "" if unknown."""
+    """Return the device that computed (`GPU:0`), judged by where the largest output is; "" if unknown."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -152,14 +155,16 @@ def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> Ar
 
 
 HLO_FIRST_CALL_S = 2.0
-"""Inspecting an XLA program compiles it once more, so skip that if the first call took longer."""
+"""Seconds. Inspecting an XLA program compiles it once more, so a program whose first call took longer is not
+inspected.
+"""
 
 
 def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and observe which device computes.
 
-    Raises Unavailable if it computes on another device than requested, and whatever the workload raises.
-    Closes the case in both.
+    Raises Unavailable if another device than the requested one computes, and any error of the workload. In
+    both cases it closes the case.
     """
     bench.progress("building", arm=arm.id)
     request = bench.request
@@ -257,7 +262,7 @@ def _without_strings(case: Case) -> None:
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
-    """Report whether a float32 figure used TF32, on a GPU that has it."""
+    """Report whether a float32 figure used TF32, if the GPU supports TF32."""
     tf, device = bench.context.tf, cell.device
     capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
     if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:
@@ -276,7 +281,7 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
 def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
     """Set the observed device and report where the ops ran.
 
-    Returns the reason for a device mismatch, the ops, and XLA's work.
+    Returns the reason for a device mismatch, the ops, and the arithmetic of the XLA programs.
     """
     seen, reason, arithmetic = None, "", None
     nodes: tuple[Node, ...] = ()
@@ -291,7 +296,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """Return what a call was observed to do; None if observing it failed."""
+    """Return the observations of one call; None if observing it failed."""
     bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
@@ -313,7 +318,7 @@ def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[No
     """Return the nodes; those of a model's graph with their layers."""
     try:
         counted = of_model(bench, cell)
-    except Exception:  # counting errors are reported with the arm's work
+    except Exception:  # the report of the arm's work includes the counting error
         counted = None
     if counted is None:
         return nodes

@@ -1,4 +1,6 @@
-"""Rounds: each arm takes one turn per round, in random order, until all are precise or the time is over."""
+"""Runs the rounds: each arm takes one turn per round, in random order, until all are precise or the time is
+over.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -13,10 +15,10 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
     """Return for each cell the interval in rounds between its turns, so that `rounds` rounds fit into the
     limit.
 
-    costs: seconds of one block of each cell. If all cells in every round would exceed `limit_s`, the time is
-    shared max–min fair (water-filling): cheap cells keep all of their `rounds` turns, and expensive cells
-    share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, nor the
-    reverse.
+    costs: seconds of one block of each cell. If a round with all cells each time would exceed `limit_s`, the
+    time is shared max–min fair (water-filling): cheap cells keep all of their `rounds` turns, and expensive
+    cells share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, nor
+    the reverse.
     """
     left, waiting, most = limit_s, len(costs), rounds
     turns = [rounds] * len(costs)
@@ -31,7 +33,8 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Return which finished cells stay in the rounds, as indices into `finished` (their blocks' seconds).
+    """Return the finished cells that stay in the rounds, as indices into `finished` (seconds per block of
+    each).
 
     Ratios pair blocks of the same round, so finished cells are worth keeping while others continue. The
     cheapest stay as long as their total cost does not exceed that of the unfinished ones, so a round takes at
@@ -49,7 +52,8 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 REPEATS = 2
 WASTE_SHARE = 0.05
 """Disturbed rounds are repeated at most twice, and repeats take at most this share of the time so far. On a
-machine that is always busy, disturbed rounds are all there is to measure."""
+machine that is always busy, every round is disturbed.
+"""
 
 SLOW_S = 0.5
 """Announce a block expected to take longer, so that the screen does not seem frozen."""
@@ -61,7 +65,7 @@ class RoundRobin:
     """Measures cells until each is precise enough or `limit_s` is over; stops only at the end of a round.
 
     A cell that raises is removed and passed to `fail`; the others continue. Every cell gets at least one
-    block, however long its call. watch: a watch that is already running.
+    block, however long its call is. watch: a host watch that is already running.
     """
 
     def __init__(
@@ -82,7 +86,7 @@ class RoundRobin:
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
     def run(self) -> None:
-        """Run all rounds. Raises Cancelled after reporting what the interrupted round measured."""
+        """Run all rounds. If cancelled, report the interrupted round's figures and raise Cancelled."""
         self._bench.reporter.settle()
         self._counted = interference.read_counters()
         self._bench.canary.start()
@@ -108,7 +112,7 @@ class RoundRobin:
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
-        """Let the other workers take their turns, without counting that time here."""
+        """Let the other workers take their turns. Their time does not count here."""
         before, begun = interference.read_counters(), self._bench.stopwatch.now()
         self._bench.wait_for_turn()
         self._counted = self._counted.without(before, interference.read_counters())
@@ -116,7 +120,7 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Return True if a cell has the budget's rounds and precision, or gets no more time."""
+        """Return True if a cell has reached the budget's rounds and precision, or if its time is over."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed:
@@ -171,7 +175,7 @@ class RoundRobin:
             self._bench.starts.after_round(self._bench.stopwatches.get("CPU:0", self._bench.stopwatch))
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
-        """Time one block of a cell, and also a single call unless the block is one."""
+        """Time one block of a cell, and also a single call unless the block is a single call."""
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:

@@ -1,4 +1,4 @@
-"""A run from start to end."""
+"""Measures a run from start to end."""
 
 import math
 import random
@@ -30,8 +30,9 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors. If other processes use less, remeasure roofs that were measured on a busy
-machine."""
+"""Share of the processors that other processes use. Below it, roofs that were measured on a busy machine are
+measured again.
+"""
 
 
 def measure(context: Context, request: Request) -> None:
@@ -83,9 +84,10 @@ def measure(context: Context, request: Request) -> None:
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
-    """Return True if roofs must be measured: a device has none, or it is quiet now and was busy then.
+    """Return True if roofs must be measured: a device has none, or it was busy when they were measured and is
+    quiet now.
 
-    Roofs that an arm of the run exceeded count as measured on a machine that was busy to the level `QUIET`.
+    If an arm of the run exceeded its roofs, they are treated as measured on a busy machine (at `QUIET`).
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):
@@ -98,12 +100,12 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Return the seconds of rounds that this process has per point."""
+    """Return the seconds of rounds that this process may use per point."""
     return request.budget.for_process(request.worker).limit_s
 
 
 def reached(state: RunState) -> float | None:
-    """Return the largest relative half-width of the 95% intervals; None if there is none."""
+    """Return the largest relative half-width of the 95% intervals; None without intervals."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)
@@ -159,7 +161,7 @@ def _bench(context: Context, request: Measure) -> Bench:
 
 
 def _present(bench: Bench) -> list[Arm]:
-    """Return the arms whose device is available, and report why the others cannot run."""
+    """Return the arms whose device is available, and report for the others why they cannot run."""
     present = []
     for arm in bench.request.arms:
         reason = missing_device(bench.context.machine, arm)

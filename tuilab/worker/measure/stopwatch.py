@@ -23,7 +23,7 @@ EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Return a function that waits until one device is idle; other devices continue."""
+    """Return a function that waits until one device is idle, whatever the others do."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):
@@ -35,8 +35,9 @@ def sync_of(tf: Any, device: str) -> Callable[[], object]:
 class Stopwatch:
     """Times calls with a steady clock.
 
-    sync: waits until the device, or every device, is idle. clock: nanoseconds. block_s: minimum seconds of a
-    block. empty_s: seconds of a sync with nothing to wait for (median of 101), subtracted from each figure.
+    sync: waits until the device, or every device, is idle. clock: returns nanoseconds. block_s: minimum
+    seconds of a block. empty_s: seconds of a sync while the device is idle (median of 101), subtracted from
+    each figure.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Stopwatch:
 
     @property
     def block_s(self) -> float:
-        """Minimum seconds of a block: as given, or 200 empty syncs if longer."""
+        """Minimum seconds of a block: the given value, or 200 empty syncs if they take longer."""
         return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
 
     def now(self) -> float:
@@ -65,7 +66,7 @@ class Stopwatch:
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
         """Return the seconds of a block and, with `latency`, of one more call with its own sync.
 
-        A block of one call serves as that call.
+        If the block is one call, it serves as both.
         """
         with case.scope():
             if calls >= LEAD_IN_FROM:
@@ -94,9 +95,10 @@ class Stopwatch:
         return max(0.0, (ended - begun) * 1e-9 - self.empty_s)
 
     def split(self, call: Callable[[], object]) -> tuple[float, float]:
-        """Return seconds until one call returned, and until its work was done.
+        """Return the seconds until one call returned, and until its work was done.
 
-        On a GPU the first is the time to enqueue the work. If ops run in the caller's thread, both are equal.
+        On a GPU, the first is the time to enqueue the work. If ops run in the caller's thread, both are
+        equal.
         """
         self.sync()
         begun = self._clock()

@@ -1,4 +1,4 @@
-"""A run along one or two axes: every point in turn, then new sizes around each crossover."""
+"""Measures a run along one or two axes: every point in turn, then new sizes around each crossover."""
 
 import gc
 import math
@@ -29,7 +29,7 @@ from tuilab.workloads.base import Unavailable
 WARM_AGAIN = 0.3
 """Warm-up share at later points of a sweep: the process is already warm and only the function is new."""
 WARM_CPU = 0.5
-"""Warm-up share of a CPU: it reaches its clock within milliseconds, a GPU takes up to a second."""
+"""Warm-up share for a CPU, which reaches its clock within milliseconds; a GPU takes up to a second."""
 
 
 def measure_point(
@@ -50,7 +50,7 @@ class _Point:
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
         self._watch = HostWatch(whole=True) if bench.short else None
-        # True if a sample of this run may already be on the plot.
+        # True if the plot may already show a sample of this run.
         self._seen = bench.rounds > 0 or bench.short
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
@@ -64,7 +64,8 @@ class _Point:
             for arm in (*telling, *others):
                 cell = self._prepare(arm)
                 if cell is not None and not begun and (arm in telling or not self._seen):
-                    # The user sees one figure per device before the other arms are built.
+                    # Measure these first, so that the user sees one figure per device before the other arms
+                    # are built.
                     self._try(cell, self._warm)
             self._bench.wait_prepared()
             if self._watch is not None:
@@ -129,8 +130,8 @@ class _Point:
         )
 
     def _report_warmup(self, cell: TimedArm, per_call_s: float) -> None:
-        """Report the warm-up as rarely as rounds, but its first block at once, so that moving a slider shows
-        an effect.
+        """Report the warm-up as rarely as rounds. Its first block is reported at once, so that moving a
+        slider has a visible effect.
         """
         self._warming.append(per_call_s)
         reporter = self._bench.reporter
@@ -155,7 +156,7 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """Report where the time goes. This is optional: if it fails, the arm's figures stay."""
+        """Report how the time of a call is split. Optional: if it fails, the arm's figures are kept."""
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
@@ -191,7 +192,7 @@ class _Point:
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
     """Return the arms that answer the question first (one graph arm per device), and the others.
 
-    A preset may have fifty arms, each taking a second or more to build.
+    A preset may have fifty arms, and each takes a second or more to build.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -201,17 +202,17 @@ def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
 
 
 BUDGETS = 4
-"""A sweep's rounds may take this multiple of the budget's seconds, over all points."""
+"""Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of that time reserved for new sizes; time that the first points leave unused is added."""
+"""Share of that time reserved for new sizes. Time that the first points leave unused is added to it."""
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
     """Measure every point, then refine. A failing point or arm does not stop the others. Raises Cancelled.
 
-    limit_s: of one point's rounds. A sweep has four times as much for all points, split evenly; unused time
-    goes to later points.
+    limit_s: for the rounds of one point. A sweep has four times as much for all points, split evenly; unused
+    time passes to later points.
     """
     sweep = bench.request.sweep
     # Several workers would choose different sizes, and a process that measures only some of the points does
@@ -236,7 +237,9 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
 def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
-    """Measure a point, unless it would take more memory than is free by what the smaller ones took."""
+    """Measure a point, unless it would need more memory than is free, judged by the memory of smaller
+    points.
+    """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
     if lacking := memory.lacking(size):
         return _none_runs(bench, point, arms, lacking)
@@ -264,14 +267,16 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """For an arm that ran at no point, report its failure, or else its last refusal, for the whole arm."""
+    """For an arm that ran at no point, report its failure, or otherwise its last refusal, for the
+    whole arm.
+    """
     for arm, trouble in worst.items():
         if not bench.ran(arm):
             bench.reporter.say(msgspec.structs.replace(trouble, point=None))
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
-    """Add sizes around each crossover until it is precise, the time is over or eight were added.
+    """Add sizes around each crossover until it is precise, the time is over or eight sizes were added.
 
     first: the index of the first new point.
     """

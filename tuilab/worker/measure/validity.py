@@ -1,9 +1,9 @@
 """Checks that a call computes what was requested and that all calls are alike.
 
-Work that was optimised away is not fast.
+A call is not fast if its work was optimised away.
 
 The requested work is the traced function; the work done is what the placement pass observed. Some calls of
-user code are also watched: what each traces, prints, draws, builds or passes out of TensorFlow.
+user code are also watched, to find what they trace, print, draw, build or pass out of TensorFlow.
 """
 
 import math
@@ -31,18 +31,18 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""Share of the requested work that may be missing: valid graphs fold windows, masks and indices."""
+"""Share of the requested work that may be missing, because valid graphs fold windows, masks and indices."""
 LEAST_LEFT = 0.1
 """Minimum share of the work in an XLA program, from rough counts of its instructions and of the trace."""
 OF_A_STRING = 100.0
-"""Rough operations per string in an op on strings: it reads characters and allocates memory."""
+"""Rough operations per string of an op on strings, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
-"""Stands in for a side of a shape that the trace leaves open."""
+"""Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""Share of the work that must be merged before it is reported."""
+"""Share of the work that must have been merged for a report."""
 
 PIPELINE = "Dataset_"
-"""Prefix of TensorFlow's names for functions passed to tf.data."""
+"""Prefix of the names that TensorFlow gives to functions passed to tf.data."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
 
@@ -94,9 +94,10 @@ def of_graph(
 
 
 class Asked:
-    """A traced graph's work in rough operations: all, unused, and constant.
+    """The work of a traced graph in rough operations: all, unused, and constant.
 
-    Equal ops count once; `merged` has the number of duplicates of each type, `made` the number of all.
+    Equal ops count once; `merged` holds the number of duplicates of each type, and `made` the total number of
+    ops.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -149,7 +150,7 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that was removed, excluding ops that ran beyond the live ones of their
+        """Return the removable work that was removed, less the ops that ran beyond the live ops of their
         type.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
@@ -174,7 +175,7 @@ def _work(op: Any) -> float:
 
 @dataclass
 class Watch:
-    """What one call of user code did besides computing."""
+    """The side effects observed in one call of user code."""
 
     traced: list[str] = field(default_factory=list)
     """Names of the traced functions."""
@@ -187,9 +188,9 @@ class Watch:
     seeded: int = 0
     """Number of times a random seed was set."""
     taken: int = 0
-    """Number of times a tensor's values were passed to NumPy."""
+    """Number of times that a tensor's values were passed to NumPy."""
     looped: str = ""
-    """Keras' own loop, such as `fit`, called while tracing a graph."""
+    """A loop of Keras, such as `fit`, that was called while a graph was traced; "" if none was."""
 
 
 INSTEAD = {
@@ -197,15 +198,15 @@ INSTEAD = {
     "evaluate": "model.test_on_batch(x, y)",
     "predict": "model(x)",
 }
-"""Keras' loops over batches, and the single step that a graph can hold instead."""
+"""The single step that a graph can contain, for each of Keras' loops over batches."""
 
 
 class KerasLoop(Exception):
-    """A Keras loop was called while tracing a graph."""
+    """Raised when a Keras loop is called while a graph is traced."""
 
 
 def refusal(name: str) -> str:
-    """Return why a function that calls this Keras loop has no graph, and what to return instead."""
+    """Return why a function that calls this Keras loop has no graph, and the step to return instead."""
     return (
         f"model.{name} is a loop around its own graphs, which a graph cannot contain; for one step "
         f"as a graph, return `lambda: {INSTEAD[name]}`"
@@ -214,7 +215,9 @@ def refusal(name: str) -> str:
 
 @contextmanager
 def watched(tf: Any) -> Iterator[Watch]:
-    """Watch the calls made inside the context. Costs microseconds, but do not use it in a timed block."""
+    """Watch the calls made inside the context. The watching costs microseconds, so do not use it in a timed
+    block.
+    """
     from tensorflow.python.framework import (
         func_graph,
         ops,
@@ -304,13 +307,13 @@ class OwnCode:
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     """Shapes of all results and of the variables read, after each call."""
     counted: Counted | None = None
-    """Work of the last call's ops; None if a graph provides it."""
+    """Work of the ops in the last call; None if a graph provides it."""
 
     def call_again(self, tf: Any, case: Case) -> None:
         """Make the later calls, inside the case's scope."""
         call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
-            # Under a gradient tape, a training step's graph would also be differentiated.
+            # Under a gradient tape, the graph of a training step would also be differentiated.
             with watched(tf) as seen, nullcontext() if trace else self._recorded(tf, case) as recorded:
                 out = call()
             self.later.append(seen)
@@ -330,7 +333,7 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
-        """Return everything that these calls show. ops: TensorFlow ops per call; None if unknown."""
+        """Return every doubt that these calls raise. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

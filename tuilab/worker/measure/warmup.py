@@ -16,7 +16,8 @@ MIN_WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Difference of the earlier window from the later one, as shares of the later; positive means slower.
+    """The difference of the earlier window from the later one, as shares of the later one; positive if the
+    earlier one was slower.
 
     Infinite if the later window's figure is 0 and the earlier one's is not.
     """
@@ -89,10 +90,10 @@ def warm_up(
     """Call the cell until it has been busy for `busy_s` and its timings are steady, or for `limit_s`.
 
     Doubles the calls per block until a block is long enough. The second call counts as the first sample
-    (`cell.call_s`), so a call longer than `busy_s` runs once more here for comparison, and one longer than
-    `limit_s` does not run at all: nobody waits for ten calls of five seconds. `tell` receives the seconds per
-    call of every block. settles_in: number of calls after which the cell is known to be steady, 0 if only its
-    timings show it. Raises what `check`, `tell` and the call raise.
+    (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
+    `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. `tell` receives the
+    seconds per call of every block. settles_in: number of calls after which the cell is known to be steady; 0
+    if only its timings can show that. Raises the errors of `check`, `tell` and the call.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
@@ -118,7 +119,7 @@ def warm_up(
             break
     if settles_in and not warm:  # that many calls would have taken too long
         warm = steady(samples, visits[-1], limit_s)
-    # The last block alone may have been interrupted, and these figures decide how turns are shared.
+    # The last block alone may have been interrupted, and these figures decide how turns are shared out.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
     return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
 
@@ -126,8 +127,8 @@ def warm_up(
 def at_once(samples: Sequence[float]) -> bool:
     """Return True if the first calls were as fast as the last ones (seconds per call).
 
-    Compares the medians of the first eight samples and of the last half: within 5%, or within twice the
-    error that the scatter of the last half explains. False while there are too few samples.
+    Compares the median of the first eight samples with that of the last half: they agree within 5%, or within
+    twice the error that the scatter of the last half explains. False while there are too few samples.
     """
     if len(samples) < 2 * FIRST:
         return False

@@ -1,4 +1,4 @@
-"""The work of a call, declared by its workload or counted from what TensorFlow runs."""
+"""Provides the work of a call: declared by its workload, or counted from the ops that TensorFlow runs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,13 +19,13 @@ from tuilab.worker.tracebacks import text_of
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Declare the work of every requested arm, even if its device is missing; nothing for user code."""
+    """Declare the work of every requested arm, even if its device is missing. User code declares none."""
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
         try:
             work = bench.workload.work(values, arm)
-        except Exception as error:  # an installed workload's own code; its arms are measured anyway
+        except Exception as error:  # this code belongs to an installed workload; its arms are measured anyway
             bench.context.log(
                 f"{arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
             )
@@ -34,7 +34,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Count the work of user code, from its graph or from the ops that a call was observed to run."""
+    """Count the work of user code, from its graph or from the ops observed in a call."""
     if bench.workload.work is not None:
         return
     trace = getattr(timed.case.function, "get_concrete_function", None)
@@ -61,12 +61,13 @@ _BY_DATA = "its number of iterations depends on the data"
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops the arithmetic of the eager arm, which counts each trip.
 
-    Without an eager arm, the loop's name includes how to count it. The arms come in any order.
+    Without an eager arm, the loop's name in the report includes how to count it. The arms may come in any
+    order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
     reported = {each.mode: told[each.id].work.get(point) for each in modes if each.id in told}
-    reported[arm.mode] = work  # not reported yet
+    reported[arm.mode] = work  # this arm's work has not been reported yet
     seen = reported.pop("eager", None)
     for each in modes:
         other = reported.get(each.mode)
@@ -103,7 +104,7 @@ _EAGER = "if eager mode is measured too, it is counted"
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
     """Return the work of a model's graph, needed for its layers; None for other arms.
 
-    Raises what counting raises. XLA's kernels span several layers, and eager ops carry no layer names.
+    Raises the errors of counting. XLA's kernels span several layers, and eager ops carry no layer names.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
         timed.of_graph = _traced(timed)
@@ -116,7 +117,9 @@ def _traced(timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work, with the arithmetic declared for the arm's variant."""
+    """Return the event that reports the work, with the arithmetic that the workload declares for the arm's
+    variant.
+    """
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
         run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)
@@ -126,8 +129,8 @@ def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
 def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
     """Return the work of a call of a concrete function on these tensors.
 
-    Counts only the results that reach its caller: under a tape a function also returns what its gradient
-    needs.
+    Counts only the results that reach its caller; under a tape, a function also returns the tensors that its
+    gradient needs.
     """
     import tensorflow as tf
 
@@ -141,7 +144,7 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
 
 
 def work_of(found: Counted, *, compiled: bool = False) -> Work:
-    """Return the count as a call's work; if some ops stay on the CPU, `gpu` holds the rest.
+    """Return the count as a call's work. If some ops stay on the CPU, `gpu` holds the work of the others.
 
     compiled: by XLA, which needs no TensorFlow kernel.
     """
@@ -154,7 +157,7 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
 
 
 def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
-    """Return the work of these parts; None means all."""
+    """Return the work of these parts (None: of all)."""
     read, wrote = found.touched(some)
     parts = found.parts if some is None else some
     by_dtype: dict[str, float] = defaultdict(float)
@@ -183,11 +186,11 @@ def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
 
 
 MOST_ROWS = 500
-"""Maximum rows of `Work.each`. For a call with more kinds of kernels only the sum is reported."""
+"""Maximum number of rows in `Work.each`. If a call has more kinds of kernels, only the sum is reported."""
 
 
 def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
-    """Return the parts that launch a kernel, equal ones in one row."""
+    """Return the parts that launch a kernel, with equal ones merged into one row."""
     found: dict[tuple[str, float, float], float] = defaultdict(float)
     for part in parts:
         if part.kernel and part.runs:
@@ -199,9 +202,9 @@ def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
 
 
 def with_stays_timed(work: Work, found: Sums) -> Work:
-    """Return the work with the seconds that ops without a GPU kernel took in the profiled calls.
+    """Return the work, with the seconds that ops without a GPU kernel took in the profiled calls.
 
-    Ops of a few µs do not appear in a profile and count as zero.
+    Ops of a few µs do not appear in a profile, so they count as zero.
     """
     calls = max(1, len(found.windows))
     spent: dict[str, float] = defaultdict(float)

@@ -1,4 +1,6 @@
-"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. Checks what it may do first."""
+"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. First checks what the file may
+do.
+"""
 
 import contextlib
 import threading
@@ -16,14 +18,14 @@ from tuilab.worker.models.opening_watch import bounded
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
-"""Seconds between progress reports. A model that opens sooner is not reported."""
+"""Seconds between progress reports. A model that opens faster is not reported."""
 LEAST_TOLD = 20_000_000
-"""Minimum bytes of a model for which reading progress is reported."""
+"""Bytes. Reading progress is reported only for models of at least this size."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
-    """Return the model as a workload. Loads it once per worker while its file stays unchanged.
+    """Return the model as a workload. Loads it once per worker, and again only if its file changes.
 
     tell: called from a thread while loading. Raises InputError with one sentence for any problem with the
     file.
@@ -53,7 +55,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            # The stage text includes the size. For a few megabytes, progress would read 0 of 1.
+            # The stage text includes the size in MB. For smaller models, progress would read "0 of 1".
             told = weighs if weighs > LEAST_TOLD else 0
             stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
             tell(stage, min(read, told), told)

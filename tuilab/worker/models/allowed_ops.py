@@ -1,7 +1,7 @@
 """Ops that an untrusted SavedModel may contain, with the reason for each family.
 
-Taken from the op registry of TensorFlow 2.21 and reviewed by hand. Other ops are refused, because a list of
-forbidden ops always has gaps. `test_allowed_ops.py` checks that none of them takes a file name.
+Taken from the op registry of TensorFlow 2.21 and reviewed by hand. All other ops are refused, because a list
+of forbidden ops would always have gaps. `test_allowed_ops.py` checks that no allowed op takes a file name.
 """
 
 from tuilab.model.ops import names
@@ -279,14 +279,13 @@ FAMILIES: dict[str, frozenset[str]] = {
         """
     ),
 }
-"""Ops by the reason to allow them."""
+"""Families of allowed ops, by the reason to allow them."""
 COMPUTES = frozenset().union(*FAMILIES.values())
 
 SAVING = names("SaveV2 MergeV2Checkpoints ShardedFilename RestoreV2")
-"""A SavedModel saves and restores its variables with these. Allowed only for that, where no call runs
-them."""
+"""Ops that save and restore the variables of a SavedModel. Allowed only for that, outside of any call."""
 TABLES_OF_FILES = names("InitializeTableFromTextFile InitializeTableFromTextFileV2")
-"""Allowed for the model's own assets."""
+"""Ops that fill tables from files. Allowed only for the model's own assets."""
 
 ACTS: dict[str, frozenset[str]] = {
     "call Python": names("PyFunc PyFuncStateless EagerPyFunc"),
@@ -321,4 +320,4 @@ ACTS: dict[str, frozenset[str]] = {
     ),
     "end the process": names("Abort"),
 }
-"""What the best-known forbidden ops do, for the message."""
+"""The effects of the best-known forbidden ops, for the error message."""

@@ -8,26 +8,26 @@ from typing import Any
 from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
-"""Ops that derive a file name from another; the last one takes names as inputs."""
+"""Ops that derive a file name from another one; the last op takes file names as its inputs."""
 _ENDS = frozenset(("_Arg", "_Retval"))
 """The inputs and outputs of a function's graph."""
 _GIVEN = frozenset(("Placeholder", "PlaceholderWithDefault", "PlaceholderV2"))
 
 
 def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the nodes of a `MetaGraphDef` (name "") and of each function in its library."""
+    """Yield the nodes of a `MetaGraphDef` (with name "") and of each function in its library."""
     return nodes_of(graph.graph_def)
 
 
 def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the same for a `GraphDef`."""
+    """Yield the nodes of a `GraphDef` (with name "") and of each function in its library."""
     yield "", graph.node
     for function in graph.library.function:
         yield function.signature.name, function.node_def
 
 
 class Examined:
-    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects, otherwise its nodes."""
+    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects rather than its nodes."""
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
         self._graph, self._of_objects = graph, of_objects
@@ -62,9 +62,10 @@ class Examined:
         return +found
 
     def _ambiguous(self) -> Counter[str]:
-        """Count the functions that have the name of another function or of an op of TensorFlow.
+        """Count the functions that share their name with another function or with a TensorFlow op.
 
-        TensorFlow never writes such a graph, so a file must not choose which of the two runs.
+        TensorFlow never writes such a graph. If it were accepted, the file could make TensorFlow run another
+        function than the examined one.
         """
         from tensorflow.python.framework import op_def_registry
 
@@ -74,7 +75,7 @@ class Examined:
         )
 
     def _idle_functions(self) -> set[str]:
-        """Return the functions that nothing runs: only the saver's nodes lead to them."""
+        """Return the functions that nothing runs, because only the saver's nodes refer to them."""
         objects = self._graph.object_graph_def
         used = set(objects.concrete_functions)
         for each in objects.nodes:  # an object can name a function that is missing from that list
@@ -104,7 +105,7 @@ class Examined:
         )
 
     def _is_of_the_saver(self, name: str, depth: int = 0) -> bool:
-        """Return True if a file name comes from the one that TensorFlow passes to the saver."""
+        """Return True if a file name is derived from the name that TensorFlow passes to the saver."""
         node = self._nodes.get(name)
         if node is None or depth > 20:
             return False
@@ -119,7 +120,9 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _is_plain_text(self, name: str) -> bool:
-        """Return True for a constant part of a path, or a choice between two, as TensorFlow has for S3."""
+        """Return True for a constant part of a path, or for a choice between two constants, which TensorFlow
+        writes for S3.
+        """
         node = self._nodes.get(name)
         if node is not None and node.op in ("Select", "SelectV2"):
             return all(self._is_plain_text(each) for each in _inputs(node)[1:])
@@ -151,12 +154,12 @@ class Examined:
         return found
 
     def _assets(self) -> set[str]:
-        """Return the nodes whose value is a file in the model's own `assets`."""
+        """Return the nodes whose value is a file in the model's own `assets` folder."""
         files = self._graph.asset_file_def
         return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
 
     def _reads_asset(self, function: str, node: Any, assets: set[str]) -> bool:
-        """Return True if a table's file is one of the model's assets."""
+        """Return True if a table is read from one of the model's assets."""
         if any(not _is_plain(each.filename) for each in self._graph.asset_file_def):
             return False
         source = _inputs(node)[1] if len(_inputs(node)) > 1 else ""
@@ -178,7 +181,7 @@ class Examined:
 def _of_nested(node: Any, nodes: Any) -> Counter[str]:
     """Count the ops that need trust in the graph of a `DatasetFromGraph`, if that graph is a constant.
 
-    The op itself is always refused: the graph may also be computed.
+    `DatasetFromGraph` itself is always refused, because its graph may also be computed.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.framework.graph_pb2 import GraphDef

@@ -1,4 +1,4 @@
-"""A model's inputs: its open dimensions, and arrays as the model needs them."""
+"""Describes a model's inputs: open dimensions, and arrays that the model accepts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ LARGEST_BATCH = 65_536
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
-"""Integers of unknown range stay below this, or below the value that the model rejects."""
+"""Exclusive limit for integers of unknown range, unless the model rejects a smaller value."""
 LARGEST_DATA = 2**33
 _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \[0, (\d+)\)")
 
@@ -67,7 +67,7 @@ def sizes(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape with its open dimensions set to these sizes."""
+    """Return the shape with its open dimensions set to the given sizes."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
@@ -78,13 +78,15 @@ def limit_of(error: Exception) -> int:
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError for a shape that a model does not need. how: how the model states its inputs."""
+    """Raise InputError because `--input` was given for a model that does not need it. how: how the model
+    states its inputs.
+    """
     expected = f"no shape: the model states its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
 
 
 class Made:
-    """Creates arrays, the same ones each time."""
+    """Generates arrays, the same ones each time."""
 
     def __init__(self, tf: Any) -> None:
         self._tf, self._np = tf, np
@@ -127,7 +129,7 @@ class Made:
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Draw an array of numbers from low to high, by default 0 and 1."""
+        """Draw an array of numbers between low and high, by default 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -173,9 +175,9 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 
 class Given:
-    """A model's inputs: generated as it needs them, or supplied by the user (`--data`).
+    """A model's inputs: generated to suit it, or supplied by the user (`--data`).
 
-    hints: by input, for `Made.array`; the graph of `call` takes precedence.
+    hints: by input, for `Made.array`; hints from the graph of `call` take precedence.
     """
 
     def __init__(
@@ -189,18 +191,19 @@ class Given:
         self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
         self._hints: dict[str, Any] = {**hints, **self._known}
         self._values = self._ragged()
-        """Maps the input with row splits to the input with the values of these ragged rows."""
+        """Maps each input of row splits to the input that holds the values of these ragged rows."""
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self._whole = self._data is not None and self._is_whole()
-        """True if the given inputs are one call, rather than examples that a batch is taken from."""
+        """True if the given inputs are a single call, rather than examples from which a batch is taken."""
         self.open = () if self._whole else self._open_dimensions()
         """Names of the dimensions that can be set."""
         self.most: dict[str, int] = {}
-        """Maximum size of each dimension except the batch in the user's own inputs."""
+        """Maximum size of each dimension except the batch, in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
-        """For each dimension, the minimum size that works and the number that sizes must be a multiple of; 0
-        if only that size works."""
+        """For each dimension, the minimum size that works and the number of which sizes must be a multiple; 0
+        if only the minimum works.
+        """
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
                 for axis, n in enumerate(shape[1:], 1):
@@ -222,7 +225,7 @@ class Given:
         return {name: base for name, base in pairs.items() if base and of.count(base) == 1}
 
     def _is_whole(self) -> bool:
-        """Return whether no batch can be taken from the arrays: ragged rows, or different lengths."""
+        """Return whether no batch can be taken from the arrays, because rows are ragged or lengths differ."""
         lengths = {
             len(array)
             for (_, _, shape), array in zip(self.specs, self._data or (), strict=True)
@@ -238,7 +241,9 @@ class Given:
         return tuple(sorted(names, key=lambda name: name != BATCH))
 
     def _axis(self, name: str, rank: int, axis: int) -> str:
-        """Return the parameter that sets this open dimension; `values` for the first one of ragged values."""
+        """Return the parameter that sets this open dimension of an input; `values` for the first dimension of
+        ragged values.
+        """
         return VALUES if axis == 0 and name in self._values.values() else axis_name(rank, axis)
 
     def _shaped(self, name: str, shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
@@ -249,7 +254,7 @@ class Given:
     def probe(self) -> None:
         """Call the model on small inputs to find the range of its integers and the sizes it accepts.
 
-        Raises the model's error if it rejects every size tried; InputError if it rejects the values.
+        Raises the model's error if it rejects every size that was tried; InputError if it rejects the values.
         """
         call = self._call
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
@@ -275,7 +280,7 @@ class Given:
             self.takes[name] = self._sizes_taken(name, call, known)
 
     def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
-        """Find dimensions that cannot change independently, and merge those that must agree."""
+        """Find dimensions that cannot change independently, and merge dimensions that must be equal."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:
@@ -294,7 +299,7 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Return the minimum size of a dimension and the number that sizes must be a multiple of, as in
+        """Return the minimum size of a dimension and the number of which sizes must be a multiple, as in
         `takes`.
         """
 
@@ -308,7 +313,7 @@ class Given:
             return here, 0
         low, high = 1, here // of
         while low < high:
-            # A minimum of one multiple is by far the most likely.
+            # A minimum of exactly one multiple is by far the most likely.
             middle = 1 if low == 1 and high == here // of else (low + high) // 2
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of
@@ -321,7 +326,7 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes among the values, and those of dimensions that must agree with them."""
+        """Return the sizes among the values, and the sizes of dimensions that must equal them."""
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
@@ -337,14 +342,16 @@ class Given:
                 if last:
                     raise
                 return False
-            except Exception:  # a user's layers may raise anything for a size
+            except Exception:  # a user's layers may raise anything for a size that they do not accept
                 if last:
                     raise
                 return False
         return True
 
     def _lower(self, limit: int) -> bool:
-        """Keep integers below a limit from an error: first the inputs whose range the graph does not give."""
+        """Lower the limit of integers after an error, first for inputs whose range the graph does not
+        show.
+        """
         integers = [name for name, dtype, _ in self.specs if dtype.startswith(("int", "uint"))]
         for names in ([n for n in integers if n not in self._known], integers):
             before = dict(self._hints)
@@ -357,7 +364,7 @@ class Given:
         return False
 
     def copied(self, place: str) -> None:
-        """Raise Unavailable if an arm would copy strings to a device: they stay on the host."""
+        """Raise Unavailable if an arm would copy strings to a device, because strings stay on the host."""
         if place == "copied" and any(dtype == "string" for _, dtype, _ in self.specs):
             raise Unavailable("strings are not copied to a device, and this model takes strings")
 
@@ -420,7 +427,7 @@ class Given:
 
 
 def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
-    """Return the arrays of a `.npz` (or `.tfrecord`) by the inputs' names, or in order."""
+    """Read the arrays of a `.npz` or `.tfrecord` file, matched by the inputs' names or else in order."""
     path = Path(data)
     named = sanitize_line(path.name, 200)
     if path.stat().st_size > LARGEST_DATA:
@@ -475,7 +482,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """Return that many examples, repeating them if there are too few. Other dimensions must be large
+    """Return that many examples, with repetitions if there are too few. Other dimensions must be large
     enough.
     """
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):

@@ -41,9 +41,9 @@ LARGEST_CONFIG = 50_000_000
 _VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
 """Version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
 LARGEST_RATIO = 200
-"""Maximum compression ratio of a zip member of a megabyte or more; weights hardly shrink."""
+"""Maximum compression ratio of a zip member of at least a megabyte; weights hardly compress."""
 ROOMY = 64 * 2**20
-"""Bytes that layers may need beyond the size of the file's weights."""
+"""Bytes that layers may need in addition to the size of the file's weights."""
 
 _COMPILED = ("compile_config", "training")
 """Keys of a config that describe how the model was compiled."""
@@ -51,9 +51,9 @@ _CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "F
 _QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
 _VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"))
-"""Class names that stand for a value rather than an object."""
+"""Class names that denote a value rather than an object."""
 _LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
-"""Keras also finds these by their lower-case names."""
+"""Lower-case names under which Keras also finds these objects."""
 _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
 """The members that `model.save` writes. Keras 3.8 would unpickle a `.npz`."""
 MOST_MEMBERS = 10_000
@@ -67,7 +67,7 @@ class CustomObjectError(InputError):
 
 @dataclass
 class _Opened:
-    """A file's description and its loaded model, from which each arm's copy is made."""
+    """A file's description and the loaded model; each arm measures a copy of that model."""
 
     name: str
     config: Any
@@ -78,7 +78,9 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """Return the model with its own weights on the device. Arms that differ only in mode share it."""
+        """Return the model with a copy of its weights on the device. Arms that differ only in mode share
+        it.
+        """
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
         if model is None:
@@ -178,7 +180,7 @@ def _keras() -> Any:
 
 
 def layers_by_name(model: Any) -> dict[str, Any]:
-    """Return the kind of each layer by name, or the layers of a nested model."""
+    """Return the kind of each layer by name; for a nested model, its layers."""
     inner = _keras().Model
     return {
         str(each.name): layers_by_name(each) if isinstance(each, inner) else type(each).__name__
@@ -235,7 +237,9 @@ def _step_data(tf: Any, model: Any, parts: list[Any], count: int) -> tuple[Any, 
 
 
 def packed(tf: Any, model: Any, inputs: Any) -> Any:
-    """Return the tensors as the model takes them. A ragged input is made of its values and its row splits."""
+    """Return the tensors in the form that the model takes. A ragged input is built from its values and its
+    row splits.
+    """
     given, parts = iter(inputs), []
     for each in model.inputs:
         part = next(given)
@@ -244,7 +248,7 @@ def packed(tf: Any, model: Any, inputs: Any) -> Any:
 
 
 def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
-    """Return the inputs of a Keras model, and what its layers imply about their values, for `Given`."""
+    """Return the inputs of a Keras model, and the range of values that its layers imply, for `Given`."""
     specs: list[Spec] = []
     hints = _hints(model)
     for index, each in enumerate(model.inputs):
@@ -261,7 +265,7 @@ def _is_ragged(tensor: Any) -> bool:
 
 
 def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
-    """Compile a model that has no loss. For float16, wrap the optimizer in loss scaling."""
+    """Compile a model that has no loss. For float16, add loss scaling to the optimizer."""
     keras = _keras()
     scaled = policy == "mixed_float16"
     optimizer = model.optimizer if getattr(model, "optimizer", None) is not None else None
@@ -276,7 +280,9 @@ def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and why the file's compile could not be restored. lost: the reason not to try."""
+    """Return the model, and why the file's compile configuration could not be restored. lost: why not
+    to try.
+    """
     load = _keras().models.load_model
     if not lost:
         try:
@@ -293,7 +299,7 @@ def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
 def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     """Return a subclassed model as a functional one, with the inputs of `--input` or of its build config.
 
-    Raises InputError if neither gives their shapes, or Keras cannot trace the call.
+    Raises InputError if neither gives their shapes, or if Keras cannot trace the call.
     """
     from tuilab.worker.arguments import ShapesNeededError, find, mapped
 
@@ -335,9 +341,9 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
 
 
 def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
-    """Return the loss for a model without one, with a note about it; "" if it has its own.
+    """Return the loss for a model that has none, with a note about it; "" if the model has its own loss.
 
-    lost: why the file's own could not be restored.
+    lost: why the file's own loss could not be restored.
     """
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
         return "", ()
@@ -350,7 +356,7 @@ def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _set(model: Any, loaded: Any) -> None:
-    """Copy the other model's weights one by one: all at once would double the memory."""
+    """Copy the other model's weights one by one, because copying all at once would double the memory."""
     taken, there = len(model.weights), len(loaded.weights)
     if taken != there:
         raise InputError("weights", there, f"the {taken} that the layers take")
@@ -359,7 +365,7 @@ def _set(model: Any, loaded: Any) -> None:
 
 
 def _sparse(model: Any) -> tuple[str, ...]:
-    """Return a note for each sparse input, which is measured with dense numbers."""
+    """Return a note for each sparse input, because it is measured with dense numbers."""
     names = [_input_name(each, i) for i, each in enumerate(model.inputs) if getattr(each, "sparse", False)]
     return tuple(f"{name} may be sparse; it is measured with dense numbers." for name in names)
 
@@ -369,7 +375,9 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """Return the description with this policy in each layer that computes in float32, quantised or not."""
+    """Return the description with this policy in each layer that computes in float32, including quantised
+    layers.
+    """
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]
     if not isinstance(config, dict):
@@ -405,7 +413,7 @@ def saved_by_keras_2(path: Path) -> str:
 
 
 def _hints(model: Any) -> dict[str, Any]:
-    """Return the maximum of each input that a layer rescales to 1."""
+    """Return the maximum of each input that a layer rescales to a maximum of 1."""
     hints: dict[str, Any] = {}
     for operation in getattr(model, "operations", None) or model.layers:
         scale = getattr(operation, "scale", None)
@@ -417,13 +425,13 @@ def _hints(model: Any) -> dict[str, Any]:
     return hints
 
 
-# What a file may do, checked before Keras reads it
+# Checks of what a file may do, before Keras reads it
 
 
 def _described(path: Path) -> tuple[Any, int]:
     """Return the descriptions of the model and its training, and the bytes of the weights.
 
-    Raises InputError for a damaged file, or one whose weights are elsewhere.
+    Raises InputError for a damaged file, or for weights in another file.
     """
     name = sanitize_line(path.name, 200)
     if path.suffix.lower() != ".keras":
@@ -480,7 +488,9 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """Return the member as a seekable stream; `ZipFile.open` re-reads from the start to seek back."""
+    """Return the member as a seekable stream, because a stream of `ZipFile.open` seeks back by re-reading
+    from the start.
+    """
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
     stream.seek(member.header_offset + 26)
@@ -535,7 +545,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
 def check_tables(file: Any, name: str, weighs: int) -> None:
     """Raise InputError if the HDF5 file refers to other files, or contains more than its size allows.
 
-    file: a path or a stream. Reads no values.
+    file: a path or a stream. Does not read values.
     """
     import h5py
 
@@ -580,7 +590,7 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
 
 
 def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset[str]) -> None:
-    """Raise InputError for an object in the description that is neither Keras' own nor registered."""
+    """Raise InputError for an object in the description that neither belongs to Keras nor is registered."""
     kind, inner = part["class_name"], part.get("config")
     module, registered = part.get("module"), part.get("registered_name")
     if kind in _CODE:
@@ -592,7 +602,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
         if table is not None:
             text = f"{shown} reads the file {sanitize_line(str(table), 100)}"
             raise InputError(name, text, "a table inside the model, or --trust")
-    # Keras finds a registered function by its `config`, a class by its registered name.
+    # Keras finds a registered function by its `config`, and a class by its registered name.
     named = inner if kind == "function" else part.get("registered_name", kind)
     if kind in _VALUES or (isinstance(named, str) and named in known) or (module is None and kind in known):
         return
@@ -605,7 +615,8 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     if not (_is_function(inner, module, registered) if kind == "function" else _is_class(kind, module)):
         what = sanitize_line(str(inner), 100) if kind == "function" else shown
         of = f" of {sanitize_line(str(module), 100)}" if module is not None else ""
-        # Keras finds `Package>Name` among registered objects only; Keras 2 writes `Custom>Adam` of its own.
+        # Keras finds `Package>Name` among registered objects only, and Keras 2 writes `Custom>Adam` for its
+        # own Adam.
         packaged = isinstance(kind, str) and ">" in kind
         own = module in (None, "builtins") and (kind == "function" or packaged)
         raise (CustomObjectError if own else InputError)(
@@ -616,7 +627,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if a vocabulary or its weights are in the description, not in another file."""
+    """Return True if the vocabulary or its weights are in the description itself, not in another file."""
     if isinstance(value, dict):
         inner = value.get("config")
         value = inner.get("value") if isinstance(inner, dict) else inner
@@ -624,7 +635,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_class(kind: Any, module: Any) -> bool:
-    """Return True if Keras would create an object of one of its own listed classes."""
+    """Return True if Keras would create an object of one of its own classes that are on the list."""
     if not isinstance(kind, str) or "." in kind:
         return False
     rooms = [room for room, names in CLASSES.items() if kind in names]
@@ -637,7 +648,7 @@ def _is_class(kind: Any, module: Any) -> bool:
 
 
 def _is_function(function: Any, module: Any, registered: Any) -> bool:
-    """Return True if Keras would find one of its own listed functions."""
+    """Return True if Keras would find one of its own functions that are on the list."""
     if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
         return False
     rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]
@@ -662,7 +673,7 @@ def _registered() -> frozenset[str]:
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object in the description."""
+    """Yield every object of the description, nested ones included."""
     waiting = [config]
     while waiting:
         each = waiting.pop()
@@ -675,7 +686,7 @@ def _parts(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asks(part: Mapping[str, Any], inner: Mapping[str, Any]) -> int:
-    """Return the bytes of the layer's main weight, as far as its description shows."""
+    """Return the bytes of the layer's main weight, as far as the description shows its shape."""
     made = next((inner[k] for k in ("units", "filters", "output_dim") if isinstance(inner.get(k), int)), 0)
     if not made:
         return 0

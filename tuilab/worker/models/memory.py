@@ -13,9 +13,9 @@ Needs = Callable[..., int]
 
 
 def of_keras(tf: Any, model: Any) -> Needs:
-    """Return a function for the bytes of weights and layer outputs.
+    """Return a function for the bytes of the model's weights and layer outputs.
 
-    A gradient needs all outputs; inference needs the largest one twice.
+    A gradient needs all outputs; inference needs the largest output twice.
     """
     weights = of_weights(tf, model)
     made = [
@@ -33,7 +33,7 @@ def of_weights(tf: Any, model: Any) -> int:
 
 
 def of_graph(graph: Any) -> Needs:
-    """Do the same for a function's graph."""
+    """Return a function for the bytes of a function graph's variables and outputs."""
     weights = sum(_captured(t) for t, _ in graph.captures)
     made = [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size
@@ -42,7 +42,7 @@ def of_graph(graph: Any) -> Needs:
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
-    """Yield the outputs of the graph's ops, and of the functions that it calls."""
+    """Yield the outputs of the ops in the graph and in the functions that it calls."""
     for op in graph.get_operations():
         if op.type in CALLS | LOOPS:
             yield from _tensors(

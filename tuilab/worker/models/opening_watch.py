@@ -1,8 +1,8 @@
-"""Limits the opening of a model: a separate process ends the worker if it takes too long or too much memory.
+"""Limits the opening of a model: a separate process ends the worker if opening takes too long or too much
+memory.
 
 A thread would not work, because HDF5 and protocol buffers hold the interpreter lock while they read. Uses
-only the standard library, because this file is also the watching program: `python -I -S opening_watch.py
-PID`.
+only the standard library, because the same file is the watching program: `python -I -S opening_watch.py PID`.
 """
 
 import contextlib
@@ -16,15 +16,16 @@ import time
 from collections.abc import Iterator
 
 OPENING_S = "TUILAB_OPENING_S"
-"""Environment variable: seconds that opening a small model may take, instead of `LIMIT_S`."""
+"""Environment variable: seconds that the opening of a small model may take, instead of `LIMIT_S`."""
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
-"""A model of 2 GB, from a slow disk, gets 100 s more."""
+"""Seconds, and bytes per second: a 2 GB model, perhaps on a slow disk, gets 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
-"""Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if more; at most
-80%."""
+"""Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if that is more; at most
+80% of it.
+"""
 EVERY_S = 0.05
 _ahead: "list[subprocess.Popen[bytes]]" = []
-"""The watching process that was started before the model is opened."""
+"""The watching process, started before the model is opened."""
 
 
 def prepare() -> None:
@@ -58,7 +59,7 @@ def bounded(weighs: int, free: int) -> Iterator[None]:
         with watch.stdin, contextlib.suppress(OSError):
             watch.stdin.write(b"\n")  # a child that `--code` forked may hold the pipe open
             watch.stdin.flush()
-        # A small model opens sooner than another Python ends.
+        # A small model opens faster than another Python exits.
         threading.Thread(target=watch.wait, daemon=True).start()
 
 
@@ -69,10 +70,10 @@ def _resident(pid: int) -> int:
 
 
 def _watch(pid: int) -> None:
-    """Read the limits, then watch until there is more to read or the pipe is closed.
+    """Read the limits, then watch until the pipe has more input or is closed.
 
-    The limits are a line: seconds, bytes, and the bytes that the process took before. Prints to standard
-    error why it ended the process.
+    The limits are one line: seconds, bytes, and the bytes that the process used before. If it ends the
+    process, it prints the reason to standard error.
     """
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(0, 1)):

@@ -1,4 +1,4 @@
-"""A SavedModel's signature: a graph with its variables, written by TensorFlow or `tuilab.capture`."""
+"""Opens a SavedModel's signature: a graph with its variables, written by TensorFlow or `tuilab.capture`."""
 
 import json
 import math
@@ -66,14 +66,16 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return held.signatures[of](**dict(zip(names, inputs, strict=True)))
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """Choose the program's own graph if the inputs have the call's shapes, else the one for any batch."""
+        """Return the program's own graph if the inputs have the shapes of the captured call, else the graph
+        for any batch.
+        """
         if as_called is None:
             return chosen
         own = as_called.structured_input_signature[1]
         fits = (n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True))
         return AS_CALLED if all(fits) else chosen
 
-    # A captured step changes its variables; restore them, so that measuring starts where the program was.
+    # A captured step changes its variables. Restore them, so that measuring starts from the program's state.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
     given = Given(tf, specs, opening.data, lambda *inputs: called(root, *inputs), {})
     given.probe()
@@ -150,7 +152,7 @@ def _chosen(root: Any, signature: str, name: str) -> str:
 
 
 def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
-    """Return a note that there are other signatures, and how to run one."""
+    """Return a note that names the other signatures and how to run one."""
     if not others:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
@@ -159,7 +161,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note about what a Keras 2 SavedModel lacks, and what to do."""
+    """Return a note that says what a Keras 2 SavedModel lacks and how to get it."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -169,7 +171,7 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that the graph differs at the batch size of the call."""
+    """Return a note that the graph is a different one at the batch size of the captured call."""
     return (
         f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "
         "which may be slower.",
@@ -177,8 +179,8 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[Argument]) -> list[Spec]:
-    """Return the signature's inputs; those of a captured function in its own order. given: shapes for inputs
-    of any rank.
+    """Return the signature's inputs, for a captured function in the order of its arguments. given: shapes for
+    inputs of any rank.
     """
     found = concrete.structured_input_signature[1]
     order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
@@ -203,7 +205,7 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """Return notes on what the graph may do besides computing. Raises InputError if that needs trust."""
+    """Return notes on what the graph may do besides computing. Raises InputError if these ops need trust."""
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -216,7 +218,8 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
         raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
     found: Counter[str] = Counter()
     for graph in graphs:
-        # TensorFlow runs the functions of a single graph with objects, and the nodes of any other.
+        # If a SavedModel has a single graph with objects, TensorFlow runs the objects' functions; otherwise,
+        # the graph's nodes.
         found += Examined(graph, of_objects=len(graphs) == 1 and graph.HasField("object_graph_def")).refused()
     if found and not opening.trust:
         raise InputError(name, _acts(found), "ops that only compute, or --trust to run these")
@@ -244,7 +247,7 @@ def _acts(found: Counter[str]) -> str:
 
 
 def leads_outside(folder: Path) -> str:
-    """Return a link in the folder that leads outside it; "" if there is none."""
+    """Return a link in the folder whose target is outside it; "" if there is none."""
     inside = [folder.resolve(), *blobs(folder)]
     for path in folder.rglob("*"):
         if path.is_symlink() and not any(path.resolve().is_relative_to(place) for place in inside):

@@ -1,1 +1,1 @@
-"""Where an arm's ops ran, as observed, and why."""
+"""Observes where an arm's ops run, and explains why."""

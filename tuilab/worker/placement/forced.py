@@ -1,4 +1,4 @@
-"""The counterfactual: TensorFlow's response to an op forced onto the GPU. Nothing is executed."""
+"""Finds out how TensorFlow responds to an op that is forced onto the GPU. The op is not executed."""
 
 import keyword
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _empty(tf: Any, dtype: Any) -> Any:
 
 
 def _attributes(tf: Any, kernels: OpKernels, types: Types) -> Iterator[tuple[str, Any]]:
-    """Yield a value for each attribute that the op requires and its inputs do not determine."""
+    """Yield a value for each required attribute of the op that its inputs do not determine."""
     from tensorflow.python.framework import op_def_registry
 
     settled = {a.attribute for a in kernels.inputs} | {a.many for a in kernels.inputs}
@@ -114,9 +114,10 @@ def _python(name: str) -> str:
 
 
 def _informative_line(message: str, op: str) -> str:
-    """Return the informative line without node names: the placer's own, else the last before the node name.
+    """Return the informative line without node names: the placer's own line, else the last one before the
+    node name.
 
-    Drops the lists of registered devices and kernels that follow a missing kernel.
+    Drops the lists of registered devices and kernels that follow if a kernel is missing.
     """
     text = (
         message.partition("\n\t [[")[0]
@@ -137,7 +138,9 @@ def _informative_line(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the last line of an error from the op's own checks; "" if only the attempt itself failed."""
+    """Return the last line of an error that the op's own checks raised; "" if only the attempt itself
+    failed.
+    """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[-1] if lines else ""
     return sanitize_line(text, 1_000) if "not in list of allowed values" in text else ""

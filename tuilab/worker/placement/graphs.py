@@ -1,4 +1,4 @@
-"""A function's graph as the runtime partitioned it: ops, copies between devices, folded nodes."""
+"""Reads a function's graph as the runtime partitioned it: ops, copies between devices, folded nodes."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
 
-# Suffix of the last of several unary ops that the optimiser merged.
+# Suffix of the name of the last of several unary ops that the optimiser merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
 """Part of the name of a node in a loop, after each loop's own name."""
@@ -21,7 +21,9 @@ _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 
 @dataclass(frozen=True)
 class GraphOp:
-    """A node that runs. written: the original ops it replaces; () for one that the optimiser added."""
+    """A node that runs. written: the nodes of the original function that it replaces; () for a node that the
+    optimiser added.
+    """
 
     name: str
     op: str
@@ -38,9 +40,9 @@ class GraphOp:
 class GraphCopy:
     """A matched send and receive. bytes: None if the shape depends on the data.
 
-    source, to: the device whose memory is copied. A GPU op may have its result or argument in host memory;
-    then the host sends or receives. on_host: both ends are in host memory although one is a GPU op, so
-    nothing crosses its link; the ends are then the ops' devices.
+    source, to: the devices whose memory is read and written. The argument or result of a GPU op may be in
+    host memory; the host is then the source or target. on_host: both ends are in host memory although one
+    belongs to a GPU op, so nothing crosses its link; source and to are then the ops' devices.
     """
 
     name: str
@@ -54,7 +56,7 @@ class GraphCopy:
 
 @dataclass(frozen=True)
 class Folded:
-    """A node of the original function that the optimised graph no longer has, and what replaced it."""
+    """A node of the original function that the optimised graph no longer contains, and its replacement."""
 
     name: str
     op: str
@@ -64,7 +66,7 @@ class Folded:
 
 
 def types_of(node: Any) -> dict[str, str]:
-    """Return a node's single-valued type attributes."""
+    """Return the type attributes of a node that have a single value."""
     return {
         name: dtype_name(value.type)
         for name, value in node.attr.items()
@@ -74,20 +76,20 @@ def types_of(node: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Written:
-    """A node of the original function. inputs: the full names of the nodes it takes data from."""
+    """A node of the original function. inputs: the full names of the nodes whose data it takes."""
 
     node: Any
     inputs: tuple[str, ...]
 
 
 def flattened(graph: Any) -> dict[str, Written]:
-    """Return every node of the original function, with its calls inlined as the runtime does."""
+    """Return every node of the original function, with calls inlined as the runtime inlines them."""
     return flatten(graph.node, {f.signature.name: f for f in graph.library.function}.get)
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """Return a body's nodes by name, with the nodes of a call under its name. library: name → FunctionDef or
-    None.
+    """Return a body's nodes by name; the nodes of a call are under the call's name. library: name →
+    FunctionDef or None.
     """
     nodes: dict[str, Written] = {}
 
@@ -168,7 +170,7 @@ def _stands_for(node: Any, before: Any) -> tuple[str, ...]:
 
 
 def copies(graph: Any, sizes: Sizes) -> Iterator[GraphCopy]:
-    """Yield each send with its receive, once."""
+    """Yield each pair of a send and its receive once."""
     receives = {_edge(node): node for p in graph.partition_graphs for node in p.node if node.op in RECEIVES}
     for partition in graph.partition_graphs:
         constants = {node.name: node for node in partition.node if node.op == "Const"}
@@ -207,7 +209,9 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
 
 
 def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
-    """Yield what the optimiser removed: nodes of the original function that no partition contains."""
+    """Yield the nodes that the optimiser removed: nodes of the original function that no partition
+    contains.
+    """
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
     programs = tuple(name + "/" for name, op in left.items() if op in CALLS)
     around = {other[:at] for other in left for at, letter in enumerate(other) if letter == "/"}

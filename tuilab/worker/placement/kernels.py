@@ -36,7 +36,7 @@ class Kernel:
 class Argument:
     """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
 
-    many: the attribute with the number of tensors it stands for; "" for one.
+    many: the attribute with the number of tensors that it stands for; "" for a single tensor.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OpKernels:
-    """An op in this build. allowed: the dtypes that each type attribute may have, () for any."""
+    """An op in this build. allowed: the dtypes that each type attribute may have; () for any dtype."""
 
     op: str
     inputs: tuple[Argument, ...] = ()
@@ -59,8 +59,9 @@ class OpKernels:
     def main(self) -> str:
         """The type attribute that users mean by the op's dtype; "" if it has none.
 
-        This is the type of the data: one that an input and an output share, else `dtype`, else the first of
-        an input, else of an output. An attribute limited to index types counts only if there is no other.
+        This is the type of the data: an attribute that an input and an output share, else `dtype`, else that
+        of the first typed input, else of an output. An attribute limited to index types counts only without
+        any other.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]
@@ -84,9 +85,9 @@ class OpKernels:
         return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
 
     def fitting(self, types: Types) -> Types:
-        """Return the types with missing ones filled in to fit a kernel, preferably for GPU.
+        """Return the types, with missing ones filled in to match a kernel, preferably a GPU kernel.
 
-        Without such a kernel, uses the first type that the definition allows.
+        If no kernel matches, uses the first type that the definition allows.
         """
         ranked = sorted(self.kernels, key=lambda k: ("GPU", "DEFAULT", "CPU").index(k.device))
         kernel = next((k for k in ranked if k.takes(types)), Kernel("CPU"))
@@ -98,8 +99,8 @@ class OpKernels:
         return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
-        """Return the kernel that a GPU would run for these types, or None. Prefers its own to a
-        DEFAULT one.
+        """Return the kernel that a GPU would run for these types, or None. Prefers a GPU kernel to a DEFAULT
+        one.
         """
         for device in ("GPU", "DEFAULT"):
             fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
@@ -108,7 +109,9 @@ class OpKernels:
         return None
 
     def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
-        """Return the dtypes of `attribute` ("": the main one) that have a GPU kernel; ("any",) for all."""
+        """Return the dtypes of `attribute` ("": the main attribute) that have a GPU kernel; ("any",) for
+        all.
+        """
         name = attribute or self.main
         kernels = [k for k in self.kernels if k.device in ("GPU", "DEFAULT")]
         if any(name not in k.types for k in kernels):
@@ -116,7 +119,7 @@ class OpKernels:
         return tuple(sorted(set[str]().union(*(k.types[name] for k in kernels))))
 
     def host_arguments(self, kernel: Kernel, types: Types) -> tuple[str, ...]:
-        """Return the arguments in host memory when `kernel` runs on a GPU, except resources."""
+        """Return the arguments that are in host memory when `kernel` runs on a GPU, except resources."""
         return tuple(
             a.name
             for a in (*self.inputs, *self.outputs)
@@ -130,9 +133,9 @@ class OpKernels:
         return tuple(a.name for a in every if self.dtype(a, types) != "resource")
 
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
-        """Return True if all data results of `kernel` are in host memory, as with `ZerosLike` for int32.
+        """Return True if all data results of `kernel` are in host memory, as for `ZerosLike` on int32.
 
-        An output of another type than the data, such as that of `Shape`, does not count.
+        Outputs of another type than the data, such as that of `Shape`, do not count.
         """
         host = self.host_arguments(kernel, types)
         data = self.data_arguments(types)
@@ -149,9 +152,10 @@ class OpKernels:
 
 
 def argument_at(arguments: Sequence[Argument], index: int, total: int) -> int | None:
-    """Return the position of the argument that the tensor at `index` of `total` belongs to.
+    """Return the position of the argument that contains the tensor at `index` of `total`; None if there is
+    none.
 
-    At most one argument may stand for several tensors. None if there is no such argument.
+    At most one argument may stand for several tensors.
     """
     many = [i for i, argument in enumerate(arguments) if argument.many]
     extra = total - len(arguments)

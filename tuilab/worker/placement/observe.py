@@ -1,6 +1,6 @@
-"""Where an arm's ops ran, as observed, and why.
+"""Observes where an arm's ops run, and explains why.
 
-  observation = observe(context, case, arm)
+observation = observe(context, case, arm)
 
 runs the case under observation. Call it once per arm, after its first call has been timed and never inside a
 timed block. Later calls are not affected.
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def observe(context: "Context", case: Case, arm: Arm, *, hlo: bool = True) -> Observation:
-    """Run `case.call` and report where its ops ran. Raises whatever the call raises.
+    """Run `case.call` and report where its ops ran. Raises the errors of the call.
 
     hlo: inspect XLA programs, which compiles each one again. If eager ops copy tensors that the call did not
-    create, it runs twice, to separate copies made by every call from those made once.
+    create, the case runs twice, to separate the copies of every call from one-time copies.
     """
     machine = context.machine
     around = Surroundings(

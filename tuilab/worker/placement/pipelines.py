@@ -1,4 +1,4 @@
-"""Functions passed to tf.data: their ops, and where tf.data runs them."""
+"""Finds the ops of functions that are passed to tf.data, and where tf.data runs them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Body = Mapping[str, Any]
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """Yield the names of all functions that a dataset runs, starting with its inputs'."""
+    """Yield the names of all functions that a dataset runs, starting with those of its inputs."""
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():
@@ -42,8 +42,8 @@ def body(name: str) -> Body:
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
     """Yield each op of such a function by name, as tf.data places it.
 
-    tf.data exposes no graph, so this follows its rule instead of observing: ops run on the host, whatever
-    scope encloses the dataset; a scope inside the function applies if that device has a kernel.
+    tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, whatever
+    scope encloses the dataset; a scope inside the function takes effect if that device has a kernel.
     """
     for path, node in nodes.items():
         if node.op not in HIDDEN and node.op not in CALLS:

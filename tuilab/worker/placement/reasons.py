@@ -1,4 +1,4 @@
-"""Why an op is where it is: pure functions of the known facts."""
+"""Finds the reason for an op's placement: pure functions of the known facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Whether a GPU of this build would run an op with its data on the device, and why."""
+    """Whether a GPU of this build would run an op whose data is on the GPU, and why."""
 
     gpu: bool
     reason: Reason
@@ -46,10 +46,10 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Placed:
-    """One op as it was placed. Devices are short names (`GPU:0`), "" for none.
+    """One op as it was placed. Devices are short names (`GPU:0`); "" for none.
 
-    memory: where its first output is. resource_on: the device of a variable or other resource it uses.
-    colocated_with: the node it must be placed with. pipeline: it runs inside a tf.data function.
+    memory: where its first output is. resource_on: the device of a variable or other resource that it uses.
+    colocated_with: the node with which it must be placed. pipeline: it runs inside a tf.data function.
     """
 
     op: str
@@ -64,7 +64,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Facts that hold for every op: the GPUs that TensorFlow lists, or why there are none."""
+    """Facts that apply to every op: the GPUs that TensorFlow lists, or why there are none."""
 
     gpus: tuple[str, ...] = ()
     no_gpu: str = ""
@@ -119,7 +119,7 @@ def _stays(op: str, types: tuple[tuple[str, str], ...], host_results: bool) -> s
 
 
 def stays(op: str, types: Types, made: Sequence[str]) -> str:
-    """Return why the op runs on the CPU whatever the device; "" if a GPU runs it, or if it only moves data.
+    """Return why the op runs on the CPU on every machine; "" if a GPU runs it, or if it only moves data.
 
     made: the dtypes of its results.
     """
@@ -150,7 +150,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
         )
     if registered and dtype:
-        # As with Qr: the processor computes even the types that have a GPU kernel.
+        # For such ops, as for Qr, the CPU computes even the types that have a GPU kernel.
         return Reason(
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",
@@ -191,10 +191,10 @@ def is_pipeline(op: str) -> bool:
 
 
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
-    """Return everything that put the op where it is, with the first sufficient cause first.
+    """Return every reason for the op's placement, with the first sufficient one first.
 
-    Follows the order of TensorFlow's decision: no GPU, the input pipeline, what the code requested, kernels,
-    their memory, resources, colocation.
+    Follows the order of TensorFlow's decision: no GPU, the input pipeline, the device that the code
+    requested, kernels, their memory, resources, colocation.
     """
     would = forecast(kernels, placed.types, around.gpu_kernels)
     if family(placed.observed) == "GPU":
@@ -256,7 +256,7 @@ def _unknown(placed: Placed) -> Reason:
 
 
 def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
-    """Return one clause for the log: the first cause and, without a GPU, what else applies."""
+    """Return one clause for the log: the first cause and, without a GPU, the other causes that apply."""
     first = reasons[0]
     if first.code != "no-gpu" or len(reasons) == 1:
         return first.text

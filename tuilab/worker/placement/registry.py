@@ -12,14 +12,14 @@ DEVICES = ("CPU", "GPU", "DEFAULT")
 
 @lru_cache(maxsize=4096)
 def look_up(op: str) -> OpKernels | None:
-    """Return the op in this build of TensorFlow; None if there is no such op."""
+    """Return the op as this build of TensorFlow defines it; None if there is no such op."""
     from tensorflow.python.framework import kernels, op_def_registry
 
     definition = op_def_registry.get(op)
     if definition is None:
         return None
     registered = kernels.get_registered_kernels_for_op(op).kernel
-    # A kernel with a label runs only for nodes that name the label.
+    # A kernel with a label serves only nodes that name the label.
     plain = [k for k in registered if k.device_type in DEVICES and not k.label]
     return OpKernels(
         op=op,
@@ -35,7 +35,7 @@ def look_up(op: str) -> OpKernels | None:
 
 
 def known(op: str) -> OpKernels:
-    """Return the op; an unregistered one has no known properties."""
+    """Return the op's properties; an unregistered op has none."""
     return look_up(op) or OpKernels(op)
 
 
@@ -58,9 +58,9 @@ def op_names() -> tuple[str, ...]:
 
 
 def find(text: str) -> str | None:
-    """Return the op that `text` names, exactly or as people write it (`matmul`, `tf.linalg.mat_mul`).
+    """Return the op that `text` names, exactly or in a common spelling (`matmul`, `tf.linalg.mat_mul`).
 
-    For a oneDNN op, as a CPU's log shows it, returns the op that it implements.
+    For a oneDNN op, which appears in the log of a CPU, returns the op that it implements.
     """
     names = op_names()
     text = plain(text) if plain(text) in names else text

@@ -31,7 +31,7 @@ class Row:
 
     runs: the call dispatches this op, or its graphs contain it. works: it computes rather than passes data
     on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic: rough
-    operations of an XLA program, None if unknown.
+    operations of an XLA program; None if unknown.
     """
 
     node: Node
@@ -153,9 +153,9 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up: the original one, if the optimiser created a CPU-only replacement.
+        """Return the op to look up: the original one, if the optimiser replaced it with a CPU-only op.
 
-        For several merged ops, the first that no GPU would run, else the last.
+        For several merged ops, returns the first that no GPU would run, else the last.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

@@ -1,4 +1,4 @@
-"""Bytes of a graph's edges, by shape inference from the call's arguments."""
+"""Infers the bytes of a graph's edges from the shapes of the call's arguments."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _RESULTS = ("_Retval", "_DeviceRetval")
 
 
 class Sizes:
-    """The bytes of each node's outputs, as far as they are known before the graph runs."""
+    """The bytes of each node's outputs, if they are known before the graph runs."""
 
     def __init__(self, graph: Any, shapes: Shapes) -> None:
         self._source, self._shapes = graph, shapes
@@ -31,7 +31,7 @@ class Sizes:
 
 
 def _imported(source: Any, shapes: Shapes) -> Any:
-    """Return the graph with its arguments and variable reads as placeholders of the shapes they had.
+    """Return the graph, with its arguments and variable reads replaced by placeholders of the same shapes.
 
     Returns an empty graph if it cannot be imported.
     """
@@ -57,7 +57,7 @@ def _imported(source: Any, shapes: Shapes) -> Any:
         with graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError):
-        # Only the runtime may create this op, so sizes stay unknown rather than wrong.
+        # Only the runtime may create this op, so its sizes stay unknown rather than wrong.
         return tf.Graph()
     return graph
 

@@ -16,15 +16,15 @@ NAMES = 20
 
 @dataclass(frozen=True)
 class Observation:
-    """What one call of an arm did.
+    """The observed effects of one call of an arm.
 
     nodes: the rows of the log, with equal ones merged and counted. device: where it computed: the requested
-    device if any work was observed there, else the one with most of the work; None if no TensorFlow op ran.
-    ops: ops run per call, as dispatched or in the optimised graphs, excluding those inside XLA programs and
-    tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies between
-    devices per call. reason: why the requested device did not compute, "" if it did. forecast: what a GPU of
-    this build would run. arithmetic: rough operations of its XLA programs; None if there is none or one is
-    unknown.
+    device if any work was observed there, else the device with most of the work; None if no TensorFlow op
+    ran. ops: ops run per call, as dispatched or in the optimised graphs, excluding those inside XLA programs
+    and tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies
+    between devices per call. reason: why the requested device did not compute, "" if it did. forecast: the
+    ops that a GPU would run with this build. arithmetic: rough operations of its XLA programs; None if there
+    is none or one is unknown.
     """
 
     nodes: tuple[Node, ...]
@@ -39,7 +39,7 @@ class Observation:
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
-    """Return the rows merged, with the figures for the sentences."""
+    """Return the merged rows, with the figures that the sentences need."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = copies_of(nodes)
@@ -84,8 +84,8 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Return why the work was not on the requested device: the reason of the first op that should
-    have been.
+    """Return why the work was not on the requested device: the reason of the first op that should have run
+    there.
     """
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:
@@ -116,14 +116,14 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
 
 
 def merge_forecasts(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
-    """Merge forecasts with the same op and outcome, adding their counts; ops that stay on the CPU
-    come first.
+    """Merge forecasts of the same op and outcome and add their counts; ops that stay on the CPU come
+    first.
     """
     return _joined(rows, lambda a, b: a + b)
 
 
 def united(arms: Sequence[Sequence[ForecastRow]]) -> tuple[ForecastRow, ...]:
-    """Merge the forecasts of several arms, using the highest count of any arm for each row."""
+    """Merge the forecasts of several arms. Each row gets its highest count in any arm."""
     return _joined([row for rows in arms for row in rows], max)
 
 

@@ -1,4 +1,4 @@
-"""An op's verdict for users: for one dtype, or over all dtypes it accepts. Pure functions."""
+"""Words an op's verdict for users, for one dtype or over all dtypes that it accepts. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
-    """Forecast whether a GPU of this build would run the op on `dtype`, or on any dtype if ""."""
+    """Forecast whether a GPU of this build would run the op on `dtype`, or on any dtype if `dtype` is ""."""
     if dtype and not kernels.main:
         return _without_attribute(kernels, dtype, gpu_kernels)
     if dtype or not kernels.main:
@@ -25,7 +25,7 @@ def dtypes(kernels: OpKernels) -> tuple[str, ...]:
 
 
 def _without_attribute(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Forecast:
-    """Forecast for an op with fixed types: the dtype is valid if one of its arguments has it."""
+    """Forecast for an op with fixed types; a dtype is valid if an argument of the op has it."""
     would = forecast(kernels, {}, gpu_kernels)
     fixed = [a.dtype for a in (*kernels.inputs, *kernels.outputs) if a.dtype]
     if dtype in fixed or not fixed:
@@ -57,7 +57,7 @@ def _over_all(kernels: OpKernels, gpu_kernels: bool) -> Forecast:
 
 
 def kernel_lines(kernels: OpKernels) -> tuple[KernelLine, ...]:
-    """Return the kernels, merging those of one device with the same host arguments into one line."""
+    """Return a line for each kernel; kernels of one device with the same host arguments share a line."""
     every = kernels.allowed.get(kernels.main, ())
     lines: dict[tuple[str, tuple[str, ...]], set[str] | None] = {}
     for kernel in kernels.kernels:

@@ -15,7 +15,7 @@ from tuilab.worker.placement.pipelines import Body, body
 
 _serial = itertools.count()
 
-# A graph with only these ops wraps one eager constant and is not user code.
+# A graph with only these ops is TensorFlow's wrapper of one eager constant, not user code.
 _WRAPPING = frozenset({"_Arg", "_DeviceArg", "_Retval", "_DeviceRetval", "_EagerConst"})
 
 
@@ -30,7 +30,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class EagerOp:
-    """One kind of eager op, however often it ran. scope: the device scope it ran in, "" for none.
+    """One kind of eager op, however often it ran. scope: the device scope in which it ran, "" for none.
 
     device: where it ran. fresh: the inputs that have no copy on that device yet, from this call or earlier.
     """
@@ -47,8 +47,8 @@ class EagerOp:
 class FunctionCall:
     """A tf.function call. graphs: as the runtime optimised and partitioned them; none under XLA.
 
-    shapes: of the arguments; for a variable's handle, of the variable. arguments, fresh: the tensors and
-    which of them have no copy on the program's device yet; for XLA functions only.
+    shapes: of the arguments; for a variable's handle, of the variable. arguments, fresh: the argument
+    tensors, and those that have no copy on the program's device yet; for XLA functions only.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Copy:
 
 @dataclass
 class WatchedCall:
-    """Everything observed, in the order of first appearance.
+    """Everything that was observed, in the order of first appearance.
 
     pipelines: the functions passed to tf.data, by name. strangers: tensors on another device than the eager
     op that took them, and not produced by this call.
@@ -90,7 +90,7 @@ class WatchedCall:
     strangers: list["weakref.ref[Any]"] = field(default_factory=list)
 
     def residents(self) -> list[Any]:
-        """Return the tensors from outside the call that still exist after it."""
+        """Return the tensors that were created outside the call and still exist after it."""
         return [tensor for tensor in (ref() for ref in self.strangers) if tensor is not None]
 
     def op(self, op: EagerOp, sizes: Sequence[int]) -> None:
@@ -143,14 +143,14 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     plain_call = ctx.call_function
 
     def call_function(name: bytes, *rest: Any) -> Any:
-        # Under other options XLA would compile again, and it exports no graph anyway.
+        # Other options would make XLA compile again, and it exports no graph anyway.
         ctx.function_call_options = options if is_xla(ctx, name) else marked
         return plain_call(name, *rest)
 
     ctx.call_function = call_function
     ctx.enable_graph_collection()
-    # An op that failed under observation leaves its graph behind. Running any op exports it, so it can be
-    # dropped.
+    # An op that failed under observation leaves its graph behind. Run any op to export that graph, and drop
+    # it.
     gen_control_flow_ops.no_op()
     ctx.export_run_metadata()
     op_callbacks.add_op_callback(recorder)
@@ -169,7 +169,8 @@ def _marked(eager: Any, ctx: Any, options: Any) -> Any:
 
     config = config_pb2.ConfigProto()
     config.CopyFrom(ctx.config)
-    # Only collective ops read this, but it is part of the key under which the runtime caches a function.
+    # Only collective ops read this value, but it is part of the key under which the runtime caches a
+    # function.
     config.experimental.collective_group_leader = f"tuilab-{next(_serial)}"
     return eager.FunctionCallOptions(executor_type=options.executor_type, config_proto=config)
 
@@ -186,7 +187,7 @@ class _Recorder:
     def __init__(self, ctx: Any, seen: WatchedCall, residents: Sequence[Any]) -> None:
         self._ctx, self._seen = ctx, seen
         self._residents = {id(tensor): tensor for tensor in residents}
-        # The runtime caches a tensor's copy with it, so a second op on that device copies nothing.
+        # The runtime caches a tensor's copy with the tensor, so a second op on that device copies nothing.
         self._copied: dict[tuple[int, str], weakref.ref[Any]] = {}
         self._made: set[int] = set()
 
@@ -221,9 +222,9 @@ class _Recorder:
                 self._seen.pipelines[name] = nodes
 
     def _fresh(self, tensor: Any, device: str) -> bool:
-        """Return True if an op on `device` is the first to need this tensor there.
+        """Return True if an op on `device` is the first that needs this tensor there.
 
-        A small integer on the op's own GPU counts too, because the kernel may need it in host memory.
+        This includes a small integer on the op's own GPU, because the kernel may need it in host memory.
         """
         here = short(tensor.backing_device)
         if id(tensor) in self._residents or (here == device and not _may_go_to_host(tensor, device)):
@@ -265,14 +266,16 @@ def _may_go_to_host(tensor: Any, device: str) -> bool:
 
 
 def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> str:
-    """Return the device of an eager op; without outputs, that of its resource or the scope."""
+    """Return the device of an eager op. If it has no outputs, return the device of its resource or
+    its scope.
+    """
     if outputs:
         return outputs[0].device
     return next((t.device for t in inputs if t.dtype == "resource"), scope or "CPU:0")
 
 
 def _function_names(attrs: Sequence[Any]) -> list[str]:
-    """Return the function names in an op's attributes: key, value, key, value, …"""
+    """Return the function names in an op's attributes, a flat sequence of keys and values."""
     names = [value.name for value in attrs[1::2] if hasattr(value, "function_def")]
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 

@@ -1,4 +1,4 @@
-"""What XLA made of a function: the operations of its compiled program."""
+"""Reads the operations of the program that XLA compiled for a function."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,9 @@ class HloOp:
 
 
 def operations(hlo: str) -> Iterator[HloOp]:
-    """Yield the operations of the entry computation of an optimised HLO text; a fusion counts as one."""
+    """Yield the operations of the entry computation of an optimised HLO text. A fusion counts as one
+    operation.
+    """
     entry = _ENTRY.search(hlo)
     for line in entry[1].splitlines() if entry else ():
         match = _LINE.match(line)
@@ -62,8 +64,8 @@ def _name_op(op_type: str | None, name: str | None) -> str:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return rough operations of a whole optimised HLO text; None if a loop, branch or library call hides
-    some.
+    """Return rough operations of a whole optimised HLO text; None if it contains a loop, branch or library
+    call, whose operations are unknown.
 
     Counts two per element and contracted position of a product or convolution, fifty per element of a
     transform, one per element of any other op, and zero for ops that only move or name values.

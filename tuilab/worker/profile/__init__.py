@@ -1,1 +1,1 @@
-"""The question `profile`: run a few calls under TensorFlow's profiler, in a separate pass."""
+"""Answers the question `profile`: runs a few calls under TensorFlow's profiler, in a separate pass."""

@@ -43,8 +43,8 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
         raise InputError("arm", arm.id, f"an arm that can run: {error}") from None
     try:
         with case.scope():
-            case.call()  # traces and compiles, which the profile must not include
-            # The whole call of an arm with copies returns results that are already on the host.
+            case.call()  # traces and compiles, so that the profile does not include it
+            # A full call of an arm with copies returns results that are already on the host.
             outputs = (case.compute or case.call)()
         device = decide_device(arm, computed(context.tf, outputs), case)
         every = context.tf.test.experimental.sync_devices
@@ -112,7 +112,7 @@ def summarise(
 
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
-    """Return notes on missing or doubtful data."""
+    """Return notes on missing or doubtful data in the profile."""
     lines = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
         lines.append(f"the profiler lost {lost} of the calls: its buffer was full")

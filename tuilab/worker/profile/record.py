@@ -1,4 +1,6 @@
-"""Run a few calls under TensorFlow's profiler, in a separate pass, next to the same number without it."""
+"""Runs a few calls under TensorFlow's profiler, in a separate pass, and as many calls without it for
+comparison.
+"""
 
 import gc
 import statistics
@@ -20,10 +22,11 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""Seconds. If a call takes longer, profile only one."""
+"""Seconds. If a call takes longer, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Seconds of unprofiled blocks before, and again after, the profiled one, and the maximum number of these
-blocks each time."""
+"""Seconds of unprofiled blocks before the profiled one, and again after it; and the maximum number of these
+blocks each time.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def record(
 ) -> Record:
     """Run one block of about `seconds` under the profiler, and blocks of the same length without it.
 
-    call_s: seconds per call, as last measured. Raises whatever the call raises, and RuntimeError if the
+    call_s: seconds per call, as last measured. Raises the errors of the call, and RuntimeError if the
     profiler wrote no file.
     """
     fewest = 1 if call_s > LONG_S else max(min(FEWEST, most), case.least_calls)
@@ -59,9 +62,9 @@ def record(
 
 
 def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
-    """Return how often each op type ran in one call, as the profiler saw it.
+    """Return how often each op type ran in one call, according to the profiler.
 
-    The runtime folds constants once more after the graphs that a call reports were made.
+    The runtime folds constants once more after it made the graphs that a call reports.
     """
     found = sums(activity(read(profiled(tf, case, sync, 1)[1]).lines))
     ran: Counter[str] = Counter()
@@ -73,8 +76,8 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
 
-    Enters the scope once the profiler runs, so that elements a pipeline prepared during the start are drawn
-    first.
+    Enters the scope once the profiler runs, so that elements which a pipeline prepared during the start are
+    used up first.
     """
     profiler = tf.profiler.experimental
 
@@ -86,7 +89,7 @@ def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tup
     call = case.call if marked is None else lambda: marked(mark)
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
         collecting = gc.isenabled()
-        # No options: TensorFlow 2.21 rejects each one with a warning and keeps its default.
+        # No options, because TensorFlow 2.21 rejects each one with a warning and uses its default.
         profiler.start(folder)
         try:
             with case.scope():

@@ -1,4 +1,4 @@
-"""The engine set up to test itself: real clock, real rounds, no reports."""
+"""Sets up the engine to test itself, with a real clock and real rounds but without reports."""
 
 import random
 import time

@@ -19,7 +19,7 @@ LENGTHS_S = (50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3)
 
 
 def resolution() -> Check:
-    """Return the smallest step between two readings."""
+    """Return the smallest step between two clock readings."""
     steps = []
     for _ in range(20_000):
         first = time.perf_counter_ns()
@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Check spins of known lengths, 50 µs to 100 ms, as measured by the engine's own rounds."""
+    """Check spins of known lengths, 50 µs to 100 ms, measured by the engine's own rounds."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -85,7 +85,7 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     read = slope · true + constant; divided by true it is a line in 1 / true. The constant is the
     interpreter's overhead around each spin, 2% of the shortest one, and not the clock's error.
     """
-    # Written out, because Python has it only from 3.10 on.
+    # Written out, because Python's `statistics.linear_regression` needs 3.10.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
     middle, height = statistics.fmean(x), statistics.fmean(y)
     rise = math.fsum((a - middle) * (b - height) for a, b in zip(x, y, strict=True))

@@ -43,7 +43,9 @@ class Noise:
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the smallest difference detected in nine of ten runs here; the median over the runs."""
+        """Return the smallest difference that nine of ten runs on this machine detect; the median over the
+        runs.
+        """
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]
         return statistics.median(known) if known else None
@@ -59,7 +61,7 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """Return how long a run must be to detect such a difference: noise falls with the square root of its
+        """Return how long a run must be to detect such a difference. Noise falls with the square root of the
         length.
         """
         least = self.least()
@@ -97,8 +99,9 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     """Check how often a call is judged slower than itself if 5% of its time is added as a spin.
 
-    How often that is found depends on the machine's noise. The expected share comes from the runs of the call
-    against itself, with 5% added to one side of each. The check fails only if the engine finds fewer.
+    The detection rate depends on the machine's noise. The expected rate comes from the runs of the call
+    against itself, with 5% added to one side of each. The check fails only if the engine detects the spin
+    less often.
     """
     runs = 400 if long else 100
     own, call, calls, call_s = _prepared(context)
@@ -145,7 +148,8 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """Return how many of `runs` must be found: nine of ten, or the share expected from the noise.
+    """Return how many of `runs` runs must find the difference: nine of ten, or the share expected from the
+    noise.
 
     expected: that share, estimated from `known_from` runs with the same noise.
     """
@@ -157,9 +161,9 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 def drifting(context: Context, *, long: bool) -> Check:
     """Check spins that grow by 6% over a run, and steady ones.
 
-    How often the growth is found depends on the machine: the expected number comes from the steady spins with
-    the growth added afterwards. If the machine's speed varies, steady spins slow down as often as they speed
-    up; an engine that slows itself down shifts them one way.
+    The detection rate depends on the machine: the expected number comes from the steady spins with the growth
+    added afterwards. If the machine's speed varies, steady spins slow down as often as they speed up; an
+    engine that slows itself down shifts them one way.
     """
     runs, rounds = (200 if long else 40), 40
     own = bench(context, rounds=rounds, limit_s=30.0)
@@ -216,5 +220,5 @@ def _prepared(context: Context) -> tuple[Bench, Callable[[], object], int, float
 def _compare(own: Bench, first: TimedArm, second: TimedArm) -> RatioEstimate:
     a, b = by_round(own, [first, second])
     found = ratio(a, b)
-    assert found is not None  # both have every round
+    assert found is not None  # both cells have every round
     return found

@@ -64,7 +64,7 @@ def _run(name: str, check: Callable[[], Optional[Check]]) -> Check | None:
 
 
 def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -> Checks:
-    """Return the checks by name. during: other processes' use of the processors in each check so far."""
+    """Return the checks by name. during: other processes' use of the processors during each check so far."""
     noise = decisions.Noise()
     long, times, seed = asked.long, 5 if asked.long else 1, asked.seed
     made: Checks = {

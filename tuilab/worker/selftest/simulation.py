@@ -30,7 +30,7 @@ class Coverage:
 
     @property
     def within_limits(self) -> bool:
-        """True for 93 to 97%, as expected of 95% intervals."""
+        """True for 93 to 97%, the expected coverage of 95% intervals."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
@@ -45,8 +45,8 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
-    """Return delays as interruptions cause them, (trials, n) in log: mean 0.3 for `share` of the samples,
-    else 0.
+    """Return delays that imitate interruptions, (trials, n) in log: mean 0.3 for `share` of the samples, else
+    0.
     """
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 
@@ -69,7 +69,7 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """Return how often the ratio's interval contains the truth, for two arms with shared drift, noise of 3%
+    """Return how often the ratio's interval contains the truth, for two arms that share drift, noise of 3%
     and spikes.
     """
     found = _ratios(trials, n, truth, rho, seed)
@@ -79,7 +79,9 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """Return how often two arms are judged different: at most 5% for `truth` 1, nearly always for 1.05."""
+    """Return how often two arms are judged different. Expected: at most 5% for `truth` 1, nearly always for
+    1.05.
+    """
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(not low <= 1 <= high for low, high in found), trials)
 
@@ -121,11 +123,11 @@ class TwoLines:
 
     @property
     def crossing(self) -> float:
-        """The size at which both cost the same."""
+        """The size at which both arms cost the same."""
         return (self.a.base_s - self.b.base_s) / (self.b.each_s - self.a.each_s)
 
     def measure(self, size: int) -> tuple[dict[int, float], dict[int, float]]:
-        """Return seconds per call by round, of a and b."""
+        """Measure both arms; return seconds per call by round, of a and b."""
         shared = noise(self.rng, 1, self.rounds, 0.05, 0.9)[0]
         logs = [shared + noise(self.rng, 1, self.rounds, self.spread, 0.0)[0] for _ in range(2)]
         a, b = (
@@ -154,7 +156,7 @@ def crossover_coverage(
 
 
 def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
-    """Return two cost lines as `crossover_coverage` draws them."""
+    """Return two cost lines drawn as in `crossover_coverage`."""
     size = math.exp(rng.uniform(math.log(700), math.log(300_000)))
     base, slope = math.exp(rng.uniform(math.log(2), math.log(20))), rng.uniform(3, 30)
     each = (base - 1) * 1e-4 / (size * (1 - 1 / slope))
@@ -162,7 +164,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """Return what a sweep of the two lines would measure, bisecting until noise dominates.
+    """Return the result of a sweep of the two lines, bisecting until noise dominates.
 
     Stopping earlier leaves room for other interpolations in the interval, which then covers more than 95%.
     """

@@ -35,24 +35,24 @@ LISTEN_S = 2.0
 QUIET = "others use ≤ 25% of the processors; hardly any waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
-"""Hz that no processor on sale exceeds."""
+"""Hz. No processor on sale exceeds this clock."""
 
 FLOPS_PER_CYCLE = 64
-"""float32 per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
+"""float32 operations per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
 
 LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
 """Bytes per second of one PCIe lane by generation, after the line code (PCI-SIG)."""
 
 
 def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
-    """Measure spins for a while and return what else used the processors."""
+    """Measure spins for a while and return how much other processes used the processors."""
     own = bench(context, rounds=10**9, limit_s=seconds)
     by_round(own, [cell("spin", lambda: spin(1e-3), 5, 1e-3)])
     return own.pressures[-1] if own.pressures else None
 
 
 def idle(seen: Pressure | None) -> Check:
-    """Check that nothing else used the processors before the test."""
+    """Check that no other process used the processors before the test."""
     doubt = contention(seen) if seen else None
     message = (
         f"NOT IDLE: {doubt.message}" if doubt else f"others used {_describe_load(seen)} of the processors"
@@ -61,7 +61,7 @@ def idle(seen: Pressure | None) -> Check:
 
 
 def still_idle(during: Mapping[str, Pressure]) -> Check:
-    """Check that nothing else used the processors during any of the checks."""
+    """Check that no other process used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
     message = f"others used {_describe_load(worst)} of the processors at most, during any check"
@@ -99,7 +99,7 @@ def hog(context: Context) -> Check:
 
 @contextmanager
 def _hogs(count: int) -> Iterator[None]:
-    # Each also ends by itself, so that a killed self-test leaves nothing behind.
+    # Each hog also ends by itself, so that a killed self-test leaves no process behind.
     code = f"import time\nend = time.monotonic() + {LISTEN_S + 30}\nwhile time.monotonic() < end: pass"
     hogs = [
         subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL)
@@ -138,7 +138,7 @@ def roofline(context: Context) -> Check:
 
 
 ELEMENTS = (2**12, 2**16, 2**20, 2**24)
-"""float32 elements, from a set that fits the fastest cache to one that needs main memory."""
+"""Numbers of float32 elements, from a set that fits the fastest cache to a set that needs main memory."""
 ROOFS_S = 1.0
 
 
@@ -176,7 +176,7 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a run of these calls. timed: seconds by round for each, as `by_round` returns them."""
+    """Return a run with these calls. timed: seconds by round for each call, as returned by `by_round`."""
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)
     state.apply(
@@ -224,8 +224,8 @@ def link(context: Context) -> Check | None:
 
 
 def _carries(trained: Link | None) -> float | None:
-    """Return maximum bytes per second from the card's and slot's capabilities, because an idle link trains
-    down.
+    """Return the maximum bytes per second from the capabilities of card and slot, because an idle link
+    reduces its current speed.
     """
     if trained is None or trained.max_generation is None or trained.max_width is None:
         return None
