@@ -1,1 +1,1 @@
-"""Saves every run as it grows."""
+"""Storage for runs, which are saved while they grow."""

@@ -1,4 +1,4 @@
-"""Pages of the stored runs in a chosen order, for lists too long to read at once."""
+"""Pages of the stored runs in a chosen order, because lists can be too long to read at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,11 +35,11 @@ ORDERS: Mapping[str, str] = {
     "fastest": _FIELD.format(2),
     "ratio": _FIELD.format(4),
 }
-"""Orders of the list; runs without the value come last."""
+"""SQL expressions to order the list by. Runs without the value come last."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in the list. parameters: all measured parameters. brief: None until computed."""
+    """An entry in the list of runs. parameters: all measured parameters. brief: None until it is computed."""
 
     line: RunLine
     parameters: dict[str, Value] = {}
@@ -47,12 +47,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def run(self) -> str:
-        """The run's id."""
+        """The id of the run."""
         return self.line.run
 
     @property
     def name(self) -> str:
-        """Its preset, else its workload."""
+        """The name of its preset, else of its workload."""
         return self.line.preset or self.line.workload
 
 
@@ -64,7 +64,7 @@ class Extent(msgspec.Struct, frozen=True):
 
 
 def extent(store: Store, search: str = "", titles: Mapping[str, str] = NO_TITLES) -> Extent:
-    """Return the extent of the runs that match `search`."""
+    """Return the number and size of the runs that match `search`."""
     where, values = condition(search, store.searched, titles)
     query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs INDEXED BY runs_by_time WHERE {where}"
     return Extent(*store.connection.execute(query, values).fetchone())
@@ -80,23 +80,23 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """Return a page of runs that match `search`, from an offset. order: one of `ORDERS`."""
+    """Return one page of the runs that match `search`, from an offset. order: a key of `ORDERS`."""
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
-    # Lists are mostly ordered by time, which has an index.
+    # Lists are mostly ordered by time, and time has an index.
     last = "" if order == "at" else f"({by}) IS NULL, "
     query = f"{_SELECT} {where} ORDER BY {last}{by} {way}, at DESC, run LIMIT ? OFFSET ?"
     return _entries(store, query, (*values, limit, offset))
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """Return one run of the list; None if missing or deleted."""
+    """Return the list entry of one run; None if the run is missing or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
-    """Return the latest runs pinned as ghost or baseline."""
-    # The planner would otherwise scan every run that is not deleted.
+    """Return the runs last pinned as ghost and as baseline."""
+    # Otherwise the planner would scan every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
     return _entries(store, query, (limit,))
@@ -107,10 +107,9 @@ LATEST, MOST_ALIKE = 2_000, 19
 
 
 def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
-    """Return the medians of the latest runs with the same settings on the same machine, in seconds per
-    call.
+    """Return the medians of the latest runs with the same settings on the same machine, in seconds per call.
 
-    fastest: label of the fastest arm, which must have been the fastest in them too.
+    fastest: label of an arm; only runs in which it was the fastest arm count.
     """
     assert run.scenario is not None and run.machine is not None and run.budget is not None
     rows = store.connection.execute(
@@ -129,7 +128,7 @@ def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
             same = _scenario.decode(scenario).parameters == run.scenario.parameters
             same = same and _machine.decode(machine).key == run.machine.key
         except (*UNDECODED, TypeError):
-            continue  # written by another version
+            continue  # another version wrote it
         out += [known.median_s] if same else []
         if len(out) == MOST_ALIKE:
             break
@@ -160,7 +159,7 @@ def _parameters(scenario: Any) -> dict[str, Value]:
 
 
 def _current_summary(brief: Any, rounds: int) -> Brief | None:
-    """Return the saved summary, unless the run has more rounds now."""
+    """Return the saved summary; None if the run has gained rounds since."""
     if not brief:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Check whether a history is sound, run by run, and recover what can be read."""
+"""Check a history run by run for damage, and recover the readable data."""
 
 import contextlib
 import re
@@ -24,18 +24,18 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
 
 BUSY_S = 2.0
-"""Seconds that a check waits for another program's lock."""
+"""Seconds that a check waits for another program to release its lock."""
 HEADER = 100
-"""Bytes of a database's header (sqlite.org/fileformat2.html)."""
+"""Bytes in the header of a database (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
-"""Number of ids tried one by one after an unreadable event."""
+"""Maximum number of event ids tried one by one after an unreadable event."""
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """Something that differs from what was written."""
+    """A place where the file differs from the data that was written."""
 
     run: str
-    """The run's id; "" for the file itself."""
+    """The id of the run; "" for the file itself."""
     what: str
 
 
@@ -53,13 +53,13 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = 0
     rounds: int = 0
     lost: tuple[Damage, ...] = ()
-    """What could not be recovered."""
+    """Data that could not be recovered."""
     aside: Path | None = None
-    """The damaged file's new name."""
+    """The path to which the damaged file was renamed."""
 
 
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
-    """Verify all of a history: SQLite's own check, every event, every piece, the sums of each run.
+    """Verify a whole history: SQLite's own check, every event, every piece, and the totals of each run.
 
     at: called with the number of runs done and the total. Raises OSError if the file cannot be opened.
     """
@@ -77,7 +77,7 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
 
 
 def _damage(run: str, wrong: Iterable[str]) -> list[Damage]:
-    """Return the problems of a run, cleaned for printing."""
+    """Return the problems in a run, cleaned for printing."""
     return [Damage(sanitize_line(run, 100), sanitize_line(words, 400)) for words in wrong]
 
 
@@ -88,7 +88,7 @@ def _source(file: Path) -> Connection:
     try:
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
-        if not is_damage(error):  # it cannot be written, but may be readable
+        if not is_damage(error):  # the file is not writable, but may be readable
             connection.close()
             return connect_to_read(file)
     except sqlite3.Error:
@@ -107,7 +107,7 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _runs(connection: sqlite3.Connection, found: list[Damage]) -> list[str]:
-    """Return every run with a trace in the table, its indexes or the events."""
+    """Return every run that appears in the table, in its indexes or in the events."""
     runs: dict[str, None] = {}
     queries = (
         "SELECT run FROM runs NOT INDEXED",
@@ -134,7 +134,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     try:
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
-            return 0, []  # left by an interrupted import: invisible, and removed by a purge
+            return 0, []  # an interrupted import left these; they are invisible, and a purge removes them
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
@@ -181,7 +181,7 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
 
 
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Yield the run's lines; unreadable ones are reported and skipped."""
+    """Yield the readable lines of a run; report and skip the others."""
     number, failed = -1, 0
     query = "SELECT number, event FROM events WHERE run = ? AND number > ? ORDER BY number"
     while True:
@@ -221,8 +221,9 @@ def _pieces(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Itera
 def repair(file: Path, into: Path | None = None) -> Repaired:
     """Copy readable rows into a new history that replaces the damaged one.
 
-    Keeps the damaged file under another name. into: a history that gets the runs instead; the file then stays
-    in place. Raises OSError if the disk becomes unreadable, and sqlite3.Error if no new one can be written.
+    The damaged file is kept under another name. into: copy the runs into this history instead, and leave the
+    file in place. Raises OSError if the disk becomes unreadable, and sqlite3.Error if the new history cannot
+    be written.
     """
     lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
@@ -240,7 +241,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         except sqlite3.Error as error:
             if "no such table" not in str(error):
                 lost.append(Damage("", sanitize_line(f"watched programs: {error}")))
-    if lost and (why := why_unread(file)):  # unreadable is not necessarily damaged
+    if lost and (why := why_unread(file)):  # an unreadable file is not necessarily damaged
         if into is None:
             _remove(new)
         raise OSError(0, why)
@@ -263,7 +264,9 @@ def _remove(file: Path) -> None:
 
 @contextlib.contextmanager
 def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to the file, or to a copy with a new header if SQLite does not recognise it."""
+    """Yield a connection to the file, or to a copy with a new header if SQLite does not recognise the
+    file.
+    """
     connection = _source(file)
     copy = None
     try:
@@ -285,14 +288,16 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
 
 
 def _check_first_page(file: Path) -> None:
-    """Raise OSError if a new header cannot help, because no SQLite table follows it."""
+    """Raise OSError if a new header would not help, because no SQLite table follows the header."""
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
             raise OSError(0, "it is not a history: its first page is not SQLite's")
 
 
 def _new_header(file: Path, page: int = 4096) -> None:
-    """Write the first hundred bytes as SQLite would for such a file (sqlite.org/fileformat2.html)."""
+    """Return the first hundred bytes that SQLite would write for such a file
+    (sqlite.org/fileformat2.html).
+    """
     pages = max(1, file.stat().st_size // page)
     header = b"SQLite format 3\0" + page.to_bytes(2, "big") + bytes([1, 1, 0, 64, 32, 32])
     header += (1).to_bytes(4, "big") + pages.to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big")
@@ -306,7 +311,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
-    """Save a run in the new store; returns its rounds, or None if nothing is readable."""
+    """Save a run in the new store; return its number of rounds, or None if none of it is readable."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []
@@ -333,7 +338,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):
         encoded.insert(0, e.encode(started).rstrip())
-    if store.next_number(run):  # next to what was recorded after the file was renamed
+    if store.next_number(run):  # also present: what was recorded after the file was renamed
         there = [line for _, line in store.raw(run)]
         known = set(there)
         more = [line for line in encoded if packed.is_round(line) and line not in known]
@@ -354,7 +359,9 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
 
 
 def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
-    """Return the run's start: its own event, or one rebuilt from its list row and the arms in its rounds."""
+    """Return the start event of the run: the stored one, or one rebuilt from its list row and its rounds'
+    arms.
+    """
     arms: dict[str, None] = {}
     points: dict[int, None] = {}
     for line in lines:
@@ -382,7 +389,7 @@ def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunS
 
 
 def _arm(name: str) -> Arm | None:
-    """Return the arm of that id; None if it is not a valid id."""
+    """Return the arm with that id; None if the id is invalid."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
     match = re.fullmatch(r"([a-z]+)(\d+)", device)

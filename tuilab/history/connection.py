@@ -1,6 +1,6 @@
-"""The only access to a history's files: SQLite, through connections that this process counts.
+"""The only module that opens a history's files: through SQLite connections, which it counts.
 
-Nothing else opens `history.db`, or the files next to it, while a connection is open (see `model.held`).
+While a connection is open, no other code opens `history.db` or the files next to it (see `model.held`).
 """
 
 import ctypes
@@ -17,22 +17,22 @@ from tuilab.model import held
 from tuilab.model.errors import InputError
 
 OPEN_BUSY_S = 1.0
-"""Seconds that opening waits for another program's lock."""
+"""Seconds that opening a history waits for another program to release its lock."""
 COPY_BUSY_S = 5.0
-"""Seconds that a copy waits for another program's lock."""
+"""Seconds that a copy waits for another program to release its lock."""
 Mode = Literal["rwc", "rw", "ro", "immutable"]
-"""rwc: create the file if missing. immutable: read without locks."""
+"""rwc: create the file if it is missing. immutable: read without locks."""
 
 _making = threading.Lock()
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return True if the file is not a sound database, rather than busy, full or closed."""
+    """Return True if the error means that the file is damaged, rather than busy, full or closed."""
     return _primary(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_stuck(error: sqlite3.Error) -> bool:
-    """Return True if only a new connection helps: this one is closed, or has lost a lock."""
+    """Return True if only a new connection helps, because this one is closed or has lost a lock."""
     return isinstance(error, sqlite3.ProgrammingError) or _primary(error) == sqlite3.SQLITE_PROTOCOL
 
 
@@ -41,15 +41,18 @@ def _primary(error: sqlite3.Error) -> int:
 
 
 class Connection(sqlite3.Connection):
-    """A counted connection. Treats names that are not text as damage, and rejects such words."""
+    """A counted connection.
+
+    Text columns with invalid text count as damage, and statements with invalid text are rejected.
+    """
 
     place: Path | None = None
-    """The opened file, links resolved; None in memory."""
+    """Path of the opened file, with links resolved; None for a database in memory."""
     identity: held.Identity | None = None
-    """Identity of the file; None once closed."""
+    """Identity of the file; None once the connection is closed."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Execute a statement. Raises InputError for a word that is not valid text."""
+        """Execute a statement. Raises InputError for a value that is not valid text."""
         try:
             return super().execute(sql, parameters)
         except UnicodeEncodeError as error:
@@ -61,14 +64,14 @@ class Connection(sqlite3.Connection):
 
     @property
     def is_gone(self) -> bool:
-        """True if the name no longer leads to the file, so that new data would never be found."""
+        """True if the path no longer leads to the open file, so that nobody would find new data."""
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
-        """Close it; a second time does nothing.
+        """Close the connection; closing it again does nothing.
 
-        The last connection of all programs removes the log by name. If another history has that name now,
-        that would remove a log in use, so this connection then stays open until the process ends.
+        The last connection of all programs removes the log by its name. If that name now belongs to another
+        history, closing would remove a log in use, so the connection stays open until the process ends.
         """
         if self.is_gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -93,8 +96,8 @@ def connect(
 ) -> Connection:
     """Return a connection with the settings that the history uses. Raises sqlite3.Error.
 
-    file: None for a database in memory. alone: no other program uses it meanwhile, so SQLite needs no
-    shared-memory file. bare: read nothing yet, because the file may be damaged.
+    file: None for a database in memory. alone: no other program uses the file meanwhile, so that SQLite needs
+    no shared-memory file. bare: read nothing on opening, because the file may be damaged.
     """
     if file is None:
         connection = _connection(":memory:", busy_s)
@@ -127,7 +130,7 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Make a new file readable only by its owner. SQLite gives its companion files the same mode."""
+    """Make a new file readable only for its owner. SQLite gives its companion files the same mode."""
     if file.exists():
         yield
         return
@@ -145,7 +148,7 @@ def _as_it_is() -> Iterator[None]:
 
 
 def _text(data: bytes) -> str:
-    """Return a stored text, for any bytes."""
+    """Decode a stored text; any bytes are accepted."""
     return data.decode(errors="replace")
 
 
@@ -154,7 +157,7 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     until = time.monotonic() + COPY_BUSY_S
 
     def waited(status: int, remaining: int, total: int) -> None:
-        # Python retries a busy database forever.
+        # Python would retry a busy database forever.
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
             raise sqlite3.OperationalError("database is locked")
 
@@ -162,10 +165,10 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def why_unread(file: Path) -> str:
-    """Return why the disk cannot read the file or its log; "" if it can.
+    """Return why the disk cannot read the file or its log; "" if the disk can.
 
-    A statement reports a read error as damage since SQLite 3.28; copying the pages does not. The copy of a
-    file that is not a database ends at the header.
+    Since SQLite 3.28 a statement reports a read error as damage, but copying the pages reports it as a read
+    error. The copy of a file that is not a database ends at the header.
     """
     try:
         with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:

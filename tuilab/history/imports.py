@@ -12,19 +12,19 @@ from tuilab.model import events as e
 from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
-"""Events written at once."""
+"""Number of events written at once."""
 BROKEN_OFF = "interrupted: its lab and worker ended first"
 
 
 def import_file(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
 ) -> list[str]:
-    """Add the runs of a recording to the store; returns their ids.
+    """Add the runs of a recording to the store; return their ids.
 
-    An existing run gets the file's events if the file has more of its rounds, and keeps its own otherwise; a
-    deleted run is restored. at: called with the number of events read; an exception from it cancels the
-    import and removes everything it added.
-    Raises InputError if the file is not a recording, or contains a different run with the same id.
+    If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
+    is restored. at: called with the number of events read; if it raises, the import is cancelled and all that
+    it added is removed. Raises InputError if the file is not a recording, or contains a different run with
+    the same id.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -55,7 +55,7 @@ def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
 
 
 class _Staged:
-    """A run during import: a new one is written while it is read, and hidden until complete."""
+    """A run being imported. A new run is written as it is read and stays hidden until complete."""
 
     def __init__(self, store: Store, started: e.RunStarted) -> None:
         self._store, self._started = store, started
@@ -104,10 +104,9 @@ class _Staged:
 
 
 def import_left(store: Store, file: Path) -> list[str]:
-    """Import a run that a worker left, even if its file is cut off; returns ids that gained rounds.
-
-    A file without a run is complete. Raises InputError if it is not a recording, and CannotBeReadError, with
-    nothing imported, if the system cannot read all of it.
+    """Import a run that a worker left, even if its file is cut off; return the ids of runs that gained
+    rounds. A file without a run counts as complete. Raises InputError if it is not a recording, and
+    CannotBeReadError, with nothing imported, if the system cannot read all of it.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -126,9 +125,9 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace a stored run if these events have more rounds; False if they do not.
+    """Replace a stored run if these events have more rounds; return whether they do.
 
-    The events may come from a later one of several workers; earlier parts then stay.
+    If the events come from a later worker of the run, the parts of earlier workers stay.
     """
     started, run = _find_start(events), _find_start(events).run
     kept = [line for _, line in store.raw(run)]
@@ -141,7 +140,7 @@ def _take(store: Store, events: list[e.Event]) -> bool:
 
 
 def _place(lines: list[bytes], worker: int) -> int:
-    """Return where the part of that worker starts in the run."""
+    """Return the event number at which that worker's part of the run starts."""
     for number, line in enumerate(lines):
         if b'"type":"run-started"' in line[:40]:
             event = e.decode(line)
@@ -156,7 +155,7 @@ def _find_start(events: list[e.Event]) -> e.RunStarted:
 
 
 def _runs(events: Iterator[e.Event]) -> dict[str, list[e.Event]]:
-    """Group the events of each run that starts in them."""
+    """Group the events by run; only runs that start in these events are returned."""
     runs: dict[str, list[e.Event]] = {}
     for event in events:
         run = getattr(event, "run", "")
@@ -175,14 +174,17 @@ def _counted(events: Iterator[e.Event], at: Callable[[int, int], None]) -> Itera
 
 
 def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
-    """Yield the events up to a line that a dying worker did not finish. An empty file is not a recording."""
+    """Yield the events up to an unfinished line that a dying worker left.
+
+    Raises InputError for an empty file.
+    """
     some = False
     try:
         for event in events:
             yield event
             some = True
     except CannotBeReadError:
-        raise  # unreadable is not the same as cut off: report it
+        raise  # an unreadable file is not the same as a cut-off file: report it
     except InputError:
         if not some:
             raise

@@ -8,11 +8,11 @@ import msgspec
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 UNATTENDED = "background"
-"""Tag of a run that finished in the background without its lab."""
+"""Tag for a run that finished in the background after its lab was gone."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in a list. status: None while it runs, or if its program was killed."""
+    """One run in a list. status: None while the run continues, or if its program was killed."""
 
     run: str
     at: str
@@ -36,7 +36,10 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """Convert a row of `COLUMNS` with cleaned texts. Most are clean, so all are checked together first."""
+    """Convert a row of `COLUMNS` with cleaned texts.
+
+    Most texts are clean, so they are first checked together.
+    """
     known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
     try:
@@ -50,7 +53,7 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
 
 
 def _mended(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with valid, clean texts; only a note may have several lines."""
+    """Return the row with valid, clean texts; only the note may have several lines."""
     out = dict(known)
     for name, value in known.items():
         if name in _NUMBERS:

@@ -1,6 +1,6 @@
 """Machine summaries, saved with the runs so that many can be compared.
 
-Only the latest of each preset with equal parameters on each machine is kept.
+For each preset, set of parameters and machine, only the latest summary is kept.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,15 +15,14 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
-"""A run recorded while the clock was ahead does not stay the latest forever."""
+"""Matches times more than a day in the future. A run recorded while the clock was ahead must not count as the
+latest forever."""
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
 def unsummed(store: Store) -> list[str]:
-    """Return the finished runs whose summaries are missing or outdated.
-
-    These are new and imported runs, runs with more rounds, and, if the latest run of a preset on a machine
-    was deleted, the runs before it.
+    """Return the finished runs whose summaries are missing or outdated: new runs, imported runs, runs that
+    gained rounds, and earlier runs of a preset whose latest run on a machine was deleted.
     """
     connection = store.connection
     gone = f"SELECT preset, machine FROM standings WHERE run IN ({_GONE})"
@@ -36,7 +35,7 @@ def unsummed(store: Store) -> list[str]:
 
 
 def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) -> None:
-    """Save each machine's summary of a run, unless a later run is saved. Raises sqlite3.Error."""
+    """Save each machine's summary of a run, unless a later run's summary is saved. Raises sqlite3.Error."""
     rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in machine_summaries]
     with store.at_once():
         store.connection.executemany(
@@ -59,4 +58,4 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
         try:
             yield _decoder.decode(line)
         except (*UNDECODED, TypeError):
-            continue  # written by another version; its run is still in the history
+            continue  # another version wrote it; its run is still in the history

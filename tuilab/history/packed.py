@@ -1,7 +1,8 @@
-"""Many rounds of one run as arrays: a tenth of the size of their lines, and applied in one step.
+"""Many rounds of one run as arrays. They take a tenth of the space of JSON lines, and are applied in one
+step.
 
-A piece holds consecutive rounds column by column: for each arm and point the blocks' seconds, latencies and
-calls; for each round its number, times, canary and block order. Nothing is rounded: unpacking gives the
+A piece holds consecutive rounds column by column: for each arm and point, the seconds, latencies and calls of
+its blocks; for each round its number, times, canary and block order. Nothing is rounded: unpacking gives the
 original lines byte for byte. Rounds in any other format stay lines.
 """
 
@@ -19,19 +20,19 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.rounds import CellRounds, Rounds
 
 FORM = 1
-"""Format of a piece, its first byte."""
+"""Version of the format, stored in the first byte of a piece."""
 MOST = 2**22
 """Maximum blocks or rounds in a piece; each takes at least 30 bytes as a line."""
 MOST_CELLS = 2**16
 MOST_BYTES = 2**28
-"""Maximum decompressed size: 64 bytes for each of a piece's blocks."""
+"""Maximum size after decompression: 64 bytes for each block of a piece."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
 
 
 class _Piece(msgspec.Struct, array_like=True):
-    """The content of a piece, before arrays are split into byte planes."""
+    """The content of a piece, before the arrays are split into byte planes."""
 
     run: str
     worker: int
@@ -44,29 +45,29 @@ class _Piece(msgspec.Struct, array_like=True):
     numbers: bytes
     """int64: number of each event in its run, as differences."""
     indices: bytes
-    """int64: index of each round, as differences."""
+    """int64: index of each round in its run, as differences."""
     regular: bool
-    """Every round has each cell once."""
+    """True if every round has each cell once."""
     sizes: bytes
-    """int32: blocks per round."""
+    """int32: number of blocks in each round."""
     order: bytes
-    """uint16: cell of each block, round by round in order."""
+    """uint16: cell of each block, in the order of the rounds."""
     elapsed: bytes
     """float64."""
     timed: bytes | None
-    """float64; None if each equals the sum of its blocks, as the worker makes it."""
+    """float64; None if each equals the sum of its blocks' seconds, as in rounds from a worker."""
     canary: bytes
-    """float64, for rounds that have one."""
+    """float64: canary times, only for rounds that have one."""
     sung: bytes
-    """uint8: 1 if the round has a canary."""
+    """uint8: 1 if the round has a canary time."""
     repeated: bytes
-    """uint8."""
+    """uint8: 1 if the round was repeated."""
     calls: bytes
-    """int64: calls of each cell's blocks, cell by cell; a single number if all are equal."""
+    """int64: calls in each block, cell by cell; a single number if all are equal."""
     seconds: bytes
-    """float64: the same for seconds."""
+    """float64: seconds of each block, cell by cell."""
     latency: bytes
-    """float64: for blocks that have one."""
+    """float64: latencies, only for blocks that have one."""
     single: bytes
     """uint8: 1 if the block has a latency; a single number if all are equal."""
 
@@ -76,7 +77,7 @@ _decoder = msgspec.msgpack.Decoder(_Piece)
 
 
 class Damaged(ValueError):
-    """A piece that differs from what was written."""
+    """Raised if a piece differs from the data that was written."""
 
 
 def is_round(line: bytes) -> bool:
@@ -85,7 +86,9 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round of a line if packing it loses nothing: 64-bit numbers in our own format."""
+    """Return the round of a line if packing loses nothing: all its numbers fit 64 bits, and it is in our own
+    format.
+    """
     try:
         event = e.decode(line)
     except UNDECODED:
@@ -97,7 +100,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """Pack these rounds, with ascending event numbers; None if they do not fit in one piece."""
+    """Pack these rounds, which have ascending event numbers; return None if they do not fit in one piece."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -139,7 +142,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
 def _by_cell(
     rounds: Iterable[Sequence[e.Block]],
 ) -> tuple[dict[tuple[str, int], list[e.Block]], list[int]]:
-    """Return the blocks of each arm and point, and the cell index of each block in order."""
+    """Return the blocks grouped by arm and point, and the cell index of each block in the original order."""
     blocks: dict[tuple[str, int], list[e.Block]] = {}
     places: dict[tuple[str, int], int] = {}
     order = list[int]()
@@ -159,7 +162,9 @@ def _steps(numbers: Sequence[int]) -> list[int]:
 
 
 def _planes(values: "array[Any]") -> bytes:
-    """Return the first bytes of all values, then the second ones: similar bytes together compress well."""
+    """Return the first bytes of all values, then the second bytes, and so on: similar bytes together compress
+    well.
+    """
     data, wide = values.tobytes(), values.itemsize
     return data if wide == 1 else b"".join(data[i::wide] for i in range(wide))
 
@@ -169,7 +174,7 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """Return the array of `count` values from its planes; one value stands for all."""
+    """Return the array of `count` values from their planes; a single value stands for all."""
     values = array(kind)
     wide = values.itemsize
     if len(data) == wide and count != 1:
@@ -188,7 +193,7 @@ def _back(kind: str, data: bytes, count: int) -> "array[Any]":
 
 
 def inflated(data: bytes) -> bytes:
-    """Decompress data from `zlib.compress`. Raises zlib.error, also above `MOST_BYTES`."""
+    """Decompress data from `zlib.compress`. Raises zlib.error, also if the result exceeds `MOST_BYTES`."""
     inflate = zlib.decompressobj()
     out = inflate.decompress(data, MOST_BYTES)
     if not inflate.eof:
@@ -214,7 +219,10 @@ def _decode_piece(data: bytes) -> _Piece:
 
 
 def unpack(data: bytes, timed_s: float) -> Rounds:
-    """Unpack into rounds for a run's state. timed_s: of the run up to the piece's end. Raises Damaged."""
+    """Unpack into rounds for a run's state.
+
+    timed_s: total seconds of the run in timed blocks, up to the end of the piece. Raises Damaged.
+    """
     piece = _decode_piece(data)
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)
@@ -247,7 +255,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
 
 
 def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
-    """Return the indices in the piece of each cell's rounds; None if every round has it."""
+    """Return the indices of each cell's rounds within the piece; None if every round has the cell."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
             raise Damaged("its cells do not fit its blocks")
@@ -276,7 +284,7 @@ def _order(piece: _Piece) -> "array[int]":
 
 
 def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
-    """Yield each round of a piece with its event's number. Raises Damaged."""
+    """Yield each round of a piece with the number of its event. Raises Damaged."""
     piece = _decode_piece(data)
     total, count = sum(piece.blocks), piece.count
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
@@ -318,7 +326,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
 
 
 def sound(data: bytes, run: str, count: int) -> str:
-    """Describe the damage of a piece of that run and number of rounds; "" if it is sound."""
+    """Describe the damage to a piece, given its run and its number of rounds; "" if it is sound."""
     try:
         known = unpack(data, 0.0)
         numbers = [number for number, _ in rounds(data)]

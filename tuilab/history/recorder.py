@@ -19,15 +19,16 @@ from tuilab.spool import file_of
 
 MOST_WAITING_BYTES = 256 * 2**20
 PATIENCE = 10.0
-"""Retry back-off, as a multiple of the failed attempt's duration."""
+"""Retry back-off, as a multiple of the duration of the failed attempt."""
 
 
 @dataclass
 class _Run:
     """A run being saved: pending events, and the next event's number.
 
-    over: the store has its end already, and something is added. empty: no round yet; a run stopped before its
-    first round, as when sliding, is not saved. telling: it has figures or facts.
+    over: the store already has the end of the run, and events are added to it. empty: the run has no round
+    yet. A run that is stopped before its first round, as while a slider moves, is not saved. telling: it has
+    figures or facts.
     """
 
     started: e.RunStarted | None
@@ -41,10 +42,11 @@ class _Run:
 
 
 class Recorder:
-    """Writes each event as it arrives. Events that cannot be written stay in memory for a retry.
+    """Writes each event as it arrives.
 
-    problem: what is wrong with the store, in words; empty if all is written. reason: the cause in a few
-    words. said: messages for the user about what was done.
+    Events that cannot be written stay in memory for a retry. problem: a description of the store's problem;
+    empty if everything is written. reason: the cause in a few words. said: messages that report actions to
+    the user.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,7 +61,7 @@ class Recorder:
         self._answers: dict[str, tuple[str, Brief | None]] = {}
 
     def record(self, event: e.Event) -> None:
-        """Save an event of a run. Progress is not saved: it says nothing about the data."""
+        """Save an event of a run, except progress, which is not data."""
         run = getattr(event, "run", "")
         if not run or isinstance(event, e.Progress):
             return
@@ -75,7 +77,7 @@ class Recorder:
             kept.empty = False
         kept.telling |= isinstance(event, e.Round) or (isinstance(event, e.Fact) and bool(event.text))
         if isinstance(event, e.Finished):
-            # Its worker finished normally, but there are no figures.
+            # The worker finished normally, but there are no figures.
             nothing = event.status == "ok" and kept.started is not None and not kept.telling
             kept.ended = "failed" if nothing else event.status
             if kept.empty and kept.ended == "cancelled":
@@ -86,7 +88,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """Return a stored run, to add to it; None if missing or unreadable."""
+        """Return a stored run in order to add to it; None if it is missing or unreadable."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:
@@ -96,11 +98,11 @@ class Recorder:
         return self._runs.setdefault(run, _Run(None, begun=True, over=True, next=number))
 
     def continue_run(self, run: str) -> None:
-        """Continue a run that is in the store. Raises sqlite3.Error."""
+        """Continue a run that is already in the store. Raises sqlite3.Error."""
         self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
 
     def conclude(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Save the answer and summary of a finished run."""
+        """Save the answer and the summary of a finished run."""
         self._answers[run] = answer, brief
         self.flush()
 
@@ -119,7 +121,7 @@ class Recorder:
         return run not in self._runs
 
     def flush(self) -> bool:
-        """Write pending events; False, with `problem` set, if the store cannot be written now."""
+        """Write pending events; return False and set `problem` if the store cannot be written now."""
         begun = self._clock()
         if self.store.is_gone and self._runs and self.recreate():
             return True
@@ -163,9 +165,9 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """Continue after damage: with the store's file if it reads well by itself, else with a new one.
+        """Continue after damage: with the same file if it is sound by itself, else with a new file.
 
-        A new one gets what the old one still has of the current runs.
+        A new file gets the readable events of the current runs.
         """
         if self.store.file is None:
             return False
@@ -201,17 +203,16 @@ class Recorder:
             return []
 
     def _bound(self) -> None:
-        """Limit memory use: beyond the limit, the oldest logs and placements are dropped; rounds stay."""
+        """Limit memory use: beyond the limit, drop the oldest logs and placements, but keep all rounds."""
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
                 kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')
                 run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
 
     def close(self, spool: str = "") -> str:
-        """Write pending events and close the store; returns a message for the user, "" if all is written.
-
-        What cannot be stored goes to a temporary file for import. spool: the folder where workers have saved
-        their runs.
+        """Write pending events and close the store; return a message for the user, "" if everything is
+        written. Events that cannot be stored go to a temporary file for a later import. spool: the folder in
+        which workers have saved their runs.
         """
         try:
             if self.flush() and self.store.file is not None:

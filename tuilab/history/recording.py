@@ -1,4 +1,4 @@
-"""A run as a file of events, one JSON line each: for export, import and replay."""
+"""A run as a file of events, one JSON line each, for export, import and replay."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,12 +13,12 @@ LONGEST_LINE = 64 * 2**20
 
 
 def write(file: Path, events: Iterable[e.Event]) -> None:
-    """Write the events, after a line with protocol and version. Raises OSError."""
+    """Write the events after a first line with the protocol and the version. Raises OSError."""
     write_lines(file, (e.encode(event).rstrip() for event in events))
 
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
-    """Write encoded events, without line ends, like `write`."""
+    """Write encoded events without line ends; otherwise like `write`."""
     with open_atomic(file) as stream:
         stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=__version__, pid=0)))
         for line in lines:
@@ -26,7 +26,7 @@ def write_lines(file: Path, lines: Iterable[bytes]) -> None:
 
 
 def read(file: Path) -> Iterator[e.Event]:
-    """Yield the events of a recording. Raises InputError that names file and line."""
+    """Yield the events of a recording. Raises InputError, which names the file and the line."""
     number = 0
     with open_regular(file) as stream:
         try:

@@ -1,4 +1,4 @@
-"""Recover from a history that is damaged, temporarily unreadable, or not writable."""
+"""Recovery of a history that is damaged, temporarily unreadable, or not writable."""
 
 import contextlib
 import errno
@@ -23,16 +23,15 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""Maximum number of renamed files checked on opening, and the total seconds for it."""
+"""Maximum number of renamed files that opening checks, and the seconds for all of them together."""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Minimum bytes that SQLite needs to open a history for writing."""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file, read by itself, is a sound history; None if that takes more than `seconds`.
-
-    alone: on a full disk.
+    """Return True if the file, read by itself, is a sound history; None if the check takes more than
+    `seconds`. alone: the disk is full.
     """
     until = time.monotonic() + seconds
     try:
@@ -49,7 +48,7 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
     """Rename a history and its log to an unused name. Raises OSError without changes.
 
-    A link stays, and leads to the new history.
+    A symbolic link stays, and leads to the new history.
     """
     file = file.resolve()
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -82,7 +81,7 @@ def put_back(aside: Path, file: Path) -> None:
 
 
 def mark_recovered(aside: Path) -> Path:
-    """Rename a file set aside once its runs are in the history; returns the new name."""
+    """Mark a renamed damaged file as recovered once its runs are in the history; return its new name."""
     mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
     if mark is None:
         return aside
@@ -95,7 +94,7 @@ def mark_recovered(aside: Path) -> Path:
 
 
 def notices(file: Path) -> list[str]:
-    """Return messages about files set aside, until their runs are imported."""
+    """Return messages about damaged files that were renamed and whose runs are not imported yet."""
     file = file.resolve()
     try:
         found = [
@@ -120,8 +119,8 @@ def notices(file: Path) -> list[str]:
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
-    """Describe to a user why an existing history cannot be written."""
-    if "locked" in str(error):  # SQLite also reports ENOLCK this way
+    """Explain to a user why an existing history cannot be written."""
+    if "locked" in str(error):  # SQLite reports ENOLCK in the same way
         no_locks = not _locks_work(file.parent)
         return "its file system has no locks" if no_locks else "another program has it locked"
     try:
@@ -138,11 +137,13 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def _locks_work(folder: Path) -> bool:
-    """Return True if the folder's file system has POSIX locks, tested on another file."""
+    """Return whether the folder's file system supports POSIX locks, by locking a separate file; True if
+    unknown.
+    """
     try:
         fd = os.open(folder / LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
     except OSError:
-        return True  # not known
+        return True  # unknown
     try:
         fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -160,10 +161,10 @@ def copy_file(file: Path, to: Path) -> None:
 
 @contextlib.contextmanager
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
-    """Open a history on a full disk, to make it smaller.
+    """Open a history on a full disk in order to shrink it.
 
-    SQLite's companion data stays in memory meanwhile, so a copy is kept elsewhere, and named, until all is
-    done. Raises sqlite3.Error, and OSError if there is no space elsewhere either.
+    SQLite's companion data stays in memory meanwhile, so a copy is kept elsewhere until the end, and its path
+    is reported. Raises sqlite3.Error, and OSError if there is no space elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False
@@ -184,7 +185,7 @@ def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
 
 @contextlib.contextmanager
 def alone_in(file: Path) -> Iterator[None]:
-    """Wait until no other program renames the history. Does not wait on a file system without locks."""
+    """Wait until no other program is renaming the history. On a file system without locks, do not wait."""
     fd = None
     with contextlib.suppress(OSError):
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -198,9 +199,9 @@ def alone_in(file: Path) -> Iterator[None]:
 
 
 def reopen(store: Runs) -> bool:
-    """Reopen the file after an error; returns True if it is sound by itself and stays in use.
+    """Reopen the file after an error; return True if the file is sound and stays in use.
 
-    Raises OSError if its disk cannot read it now, and sqlite3.Error.
+    Raises OSError if the disk cannot read it now, and sqlite3.Error.
     """
     assert store.file is not None
     if store.is_gone:
@@ -218,9 +219,9 @@ def reopen(store: Runs) -> bool:
 
 
 def renew(store: Runs) -> str:
-    """Start a new file, because the current one is gone or damaged; returns a message.
+    """Start a new file, because the current one is gone or damaged; return a message.
 
-    Raises sqlite3.Error or OSError if that fails; the current one is then open again.
+    If that fails, raise sqlite3.Error or OSError, and leave the current file open.
     """
     file = store.file
     assert file is not None
@@ -246,7 +247,9 @@ def renew(store: Runs) -> str:
 
 @contextlib.contextmanager
 def _connected(store: Runs, file: Path) -> Iterator[None]:
-    """Leave the store with an open connection after any failure: a closed one would never work again."""
+    """Leave the store with an open connection after any failure; a closed connection would never work
+    again.
+    """
     before = store.connection
     try:
         yield

@@ -14,7 +14,7 @@ LARGEST_FILE = 1_000_000
 
 
 def load_roofs() -> tuple[Roofs, ...]:
-    """Return the roofs of every known machine; unreadable ones are skipped."""
+    """Return the roofs of every known machine, skipping unreadable ones."""
     try:
         files = sorted(folder().glob("*.json"))
     except OSError:
@@ -29,7 +29,7 @@ def load_roofs() -> tuple[Roofs, ...]:
 
 
 def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
-    """Save and return the better of the known and new roofs. Raises OSError."""
+    """Save and return the better of the known roofs and the new ones. Raises OSError."""
     private_folder(folder().parent)
     private_folder(folder())
     before = next((roofs for roofs in load_roofs() if roofs.machine == found.machine), None)
@@ -39,5 +39,5 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
 
 
 def folder() -> Path:
-    """Return their folder, without creating it."""
+    """Return the folder of the roofs, without creating it."""
     return data_folder() / "machines"

@@ -1,4 +1,4 @@
-"""The runs of a history: SQLite in WAL mode, so that several programs can read and write at once."""
+"""The runs of a history, in SQLite with WAL mode, so that several programs can read and write at once."""
 
 import contextlib
 import sqlite3
@@ -31,12 +31,13 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""Seconds that a call waits for another program's lock, because a screen waits too."""
+"""Seconds that a call waits for another program to release its lock. Short, because a screen waits too."""
 UNDO_DAYS = 7.0
 STAGED = 1.0
-"""Deletion time of a run during import: so early that a purge removes what a killed import left."""
+"""Deletion time given to a run during its import: so early that a purge removes the remains of a killed
+import."""
 _DAY_S = 86_400.0
-# A damaged file may hold anything in any column; text and infinity compare above any number.
+# A damaged file may contain anything in any column; text and infinity compare above any number.
 _MOST = 2**62
 _EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
 _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
@@ -45,9 +46,10 @@ _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND ty
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
-"""Bytes of rounds as lines before they are packed."""
+"""Bytes of unpacked rounds in a run at which they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""Minimum free bytes of the file, and their share, before it is rewritten without them."""
+"""Minimum free space in the file, in bytes and as a share of the file, at which the file is rewritten without
+it."""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -55,29 +57,29 @@ class PruneCandidates(msgspec.Struct, frozen=True):
 
     runs: tuple[str, ...] = ()
     size: int = 0
-    """Their size in bytes."""
+    """Total size in bytes."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive rounds of a run in the history, read on demand."""
+    """A stored group of consecutive rounds of a run, read on demand."""
 
     run: str
     first: int
-    """Numbers of the first and last event."""
+    """Numbers of the first and the last event."""
     last: int
     rounds: int
     timed_s: float
     """Seconds inside timed blocks, from the start of the run to the piece's end."""
     data: Callable[[], bytes]
-    """Raises packed.Damaged if damaged or gone, and sqlite3.Error."""
+    """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
-    """Makes a log line for unreadable data."""
+    """Makes a log line about unreadable data."""
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events between its rounds, each with the number of rounds before it."""
+    """Other events that lie between its rounds, each with the number of rounds before it."""
 
     def unpack(self) -> Rounds | e.Log:
-        """Return its rounds together; a log line if damaged."""
+        """Return all its rounds together; a log line if the data is damaged."""
         try:
             found = packed.unpack(self.data(), self.timed_s)
             self._check(found.run, found.count)
@@ -86,7 +88,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return each of its rounds with the event's number; a log line if damaged."""
+        """Return each of its rounds with the number of its event; a log line if the data is damaged."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -95,7 +97,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """List all of its events in order, with a log line for damaged rounds."""
+        """List all its events in order, with a log line in place of damaged rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]
@@ -119,14 +121,14 @@ class Runs:
         self.file = file
         self.messages = tuple(messages)
         self.unread: dict[str, str] = {}
-        """A damaged part of each run that was read and found damaged."""
+        """For each run in which reading found damage, the first damaged part."""
         self._readable = False
-        """True if the file was readable when damage was found."""
+        """True if the disk could read the file when damage was found."""
         self._loose: defaultdict[str, int] = defaultdict(int)
 
     @classmethod
     def at(cls, file: Path) -> Self:
-        """Open or create the history in that file. Raises sqlite3.Error and OtherVersion."""
+        """Open or create the history in this file. Raises sqlite3.Error and OtherVersion."""
         connection = connect(file)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -140,7 +142,7 @@ class Runs:
 
     @property
     def is_gone(self) -> bool:
-        """True if the file is no longer at its name, so that new data would never be found."""
+        """True if the path no longer leads to the open file, so that nobody would find new data."""
         return self.connection.is_gone
 
     def use(self, connection: Connection) -> None:
@@ -149,7 +151,7 @@ class Runs:
         self.unread, self._readable = {}, False
 
     def close(self) -> None:
-        """Close it; a second time does nothing."""
+        """Close the history; closing it again does nothing."""
         self.connection.close()
 
     def append(
@@ -175,7 +177,7 @@ class Runs:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """A transaction: all or nothing."""
+        """Run the body in a transaction: all of it takes effect, or nothing."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:
@@ -198,7 +200,7 @@ class Runs:
             self._pack(run)
 
     def _pack(self, run: str) -> None:
-        """Pack the unpacked rounds of a run, in a transaction."""
+        """Pack the run's unpacked rounds, within a transaction."""
         c = self.connection
         last, timed = c.execute(
             "SELECT last, timed FROM pieces WHERE run = ? ORDER BY first DESC LIMIT 1", (run,)
@@ -275,20 +277,20 @@ class Runs:
             self.connection.execute(query, (STAGED, started.run))
 
     def unstage(self, run: str) -> None:
-        """Show a run that was hidden by `stage` or deleted."""
+        """Show a run that `stage` hid or that was deleted."""
         self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
-        """Remove what a cancelled import left of a run."""
+        """Remove the events that a cancelled import left in a run."""
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
 
     def keep_result(self, run: str, of: str, result: bytes) -> None:
-        """Save a run's computed result. of: what else it depends on."""
+        """Save the computed result of a run. of: the other data on which the result depends."""
         values = (run, of, zlib.compress(result, 1))
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return a run's saved result; None if there is none or its dependencies differ."""
+        """Return the saved result of a run; None if there is none, or if the other data has changed."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -297,18 +299,18 @@ class Runs:
             return None
 
     def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Save a run's answer, and its summary if known."""
+        """Save the answer of a run, and its summary if known."""
         self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (sanitize_line(answer), run))
         if brief is not None:
             self.keep_brief(run, brief)
 
     def keep_brief(self, run: str, brief: Brief) -> None:
-        """Save a run's summary."""
+        """Save the summary of a run."""
         line = msgspec.json.encode(brief).decode()
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """Return how a run ended; None while it runs, if its program was killed, or if unknown."""
+        """Return how a run ended; None while it runs, if its program was killed, or if it is unknown."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -325,7 +327,7 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run made last here, regardless of the clock; else the one imported last."""
+        """Return the run made last on this machine, whatever the clock says; else the run imported last."""
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
@@ -342,7 +344,7 @@ class Runs:
         return found
 
     def find(self, start: str) -> RunLine:
-        """Return the run whose id is or starts with that. Raises KeyError for none or several."""
+        """Return the run whose id is, or starts with, this text. Raises KeyError if none or several match."""
         if not start:
             raise KeyError(start)
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
@@ -354,7 +356,7 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the run of that id, even if deleted; None if there is none."""
+        """Return the run with that id, even if deleted; None if there is none."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
@@ -364,7 +366,7 @@ class Runs:
         return self.connection.execute(query, (run,)).fetchone() is not None
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """Yield a run's encoded events in order with their numbers, without damaged ones."""
+        """Yield a run's encoded events in order with their numbers, skipping damaged ones."""
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
         rounds = (
             (number, e.encode(event).rstrip())
@@ -396,7 +398,7 @@ class Runs:
         return row[0]
 
     def _must_be_readable(self) -> None:
-        """Raise sqlite3.Error if the disk cannot read the file now, which is not damage."""
+        """Raise sqlite3.Error if the disk cannot read the file now, because that is not damage."""
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
@@ -409,9 +411,9 @@ class Runs:
         return e.Log(text=text, level="error", source="tuilab", run=run)
 
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
-        """Yield a run's events in order; packed rounds come with the events between them.
+        """Yield a run's events in order.
 
-        Unreadable data becomes a log line.
+        Packed rounds come as one piece, with the events between them. Unreadable data becomes a log line.
         """
         lines = self._lines(run)
         waiting = next(lines, None)
@@ -442,11 +444,11 @@ class Runs:
             except UNDECODED as error:
                 yield number, self._unread(run, f"stored event {number}", error)
             else:
-                # The file is the user's, but its text may come from anyone.
+                # The file belongs to the user, but its text may come from anyone.
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """Fold a run's events. going: called now and then; an exception from it stops the reading."""
+        """Fold a run's events into a RunState. going: called periodically; it may raise to abort."""
         state = RunState()
         for count, part in enumerate(self.parts(run)):
             if count % 256 == 0 or isinstance(part, Piece):
@@ -464,16 +466,16 @@ class Runs:
         return state
 
     def find_start(self, run: str) -> tuple[str, Scenario] | None:
-        """Return when a run started and what it measured; None if unknown."""
+        """Return the start time and the scenario of a run; None if unknown."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
     def came_from(self, run: str, source: str) -> None:
-        """Save the name of the file that a run was imported from."""
+        """Save the name of the file from which a run was imported."""
         self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
     def scenario(self, run: str) -> tuple[Scenario, Machine]:
-        """Return what a run measured and where. Raises KeyError."""
+        """Return the scenario of a run and the machine that measured it. Raises KeyError."""
         row = self.connection.execute("SELECT scenario, machine FROM runs WHERE run = ?", (run,)).fetchone()
         if row is None:
             raise KeyError(run)
@@ -493,23 +495,22 @@ class Runs:
         self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
 
     def pin(self, run: str, as_: str) -> None:
-        """Pin a run as "ghost" or "baseline"; "" unpins it. Pinned runs are never pruned."""
+        """Pin a run as "ghost" or "baseline"; "" unpins it. A prune never deletes pinned runs."""
         self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
 
     def delete(self, run: str) -> None:
-        """Hide a run; `undelete` restores it until it is purged."""
+        """Hide a run. `undelete` can restore it until it is purged."""
         self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
-        """Restore a deleted run; False if there is none of that id."""
+        """Restore a deleted run; return False if there is no run with that id."""
         query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return runs older than `days`, then the oldest until at most `size` bytes remain.
-
-        Pinned and running runs stay, but count toward the remaining size. Raises ValueError if `days` or
-        `size` is negative or not a number.
+        """Return the runs older than `days`, and then the oldest of the others until at most `size` bytes
+        remain. Pinned and running runs are kept, but count toward the remaining size. Raises ValueError if
+        `days` or `size` is negative or not a number.
         """
         if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
             raise ValueError(f"{days} days, {size} bytes")
@@ -521,7 +522,7 @@ class Runs:
             limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
             found.update(c.execute(f"SELECT run, {_SIZE} FROM runs WHERE {_FREE} AND at < ?", (limit,)))
         if size is not None:
-            # Keep the latest runs up to the limit; delete the rest.
+            # Keep the latest runs up to the limit; delete the others.
             kept, total = f"NOT ({_FREE} AND at < ?)", 0
             query = f"SELECT run, {_SIZE}, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
             query += " ORDER BY at DESC, run"
@@ -532,15 +533,15 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Delete these runs until `bring_back`; returns the existing ones.
+        """Delete these runs until they are restored; return those that existed.
 
-        asked: someone named these runs, so pinned and unfinished ones are deleted too.
+        asked: the user named these runs, so pinned and unfinished ones are deleted too.
         """
         which = "deleted_at IS NULL" if asked else _FREE
         named = dict.fromkeys(runs)
         with self.at_once():
             c = self.connection
-            # Later than all others, so that it is undone first regardless of the clock.
+            # Make this deletion later than all others, so that it is undone first, whatever the clock says.
             (last,) = c.execute("SELECT COALESCE(MAX(CAST(deleted_at AS REAL)), 0) FROM runs").fetchone()
             now = max(time.time(), nextafter(last, inf))
             some = "run IN (SELECT value FROM json_each(?))"
@@ -550,7 +551,7 @@ class Runs:
         return [run for run in named if run in there]
 
     def undo_delete(self) -> list[str]:
-        """Undo the last deletion; returns its runs, none if nothing is left."""
+        """Undo the last deletion; return its runs, or none if there is no deletion left."""
         last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
@@ -558,9 +559,9 @@ class Runs:
         return runs
 
     def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
-        """Delete the runs from `prune_candidates`; returns them.
+        """Delete the runs from `prune_candidates` and return them.
 
-        They can be restored like any deleted run, until `purge`.
+        Like any deleted run, they can be restored until `purge`.
         """
         return self.soft_delete(self.prune_candidates(days, size).runs)
 
@@ -571,11 +572,10 @@ class Runs:
         *,
         ended: bool = False,
     ) -> int:
-        """Remove runs deleted more than `days` ago; returns their number.
+        """Remove runs that were deleted more than `days` ago; return their number.
 
-        Works run by run, so that others can write in between. going: called with the number done and the
-        total; False stops.
-        ended: only finished runs, because others may continue.
+        Works run by run, so that other programs can write in between. going: called with the number done and
+        the total; stops if it returns False. ended: remove only finished runs, because others may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
@@ -587,19 +587,20 @@ class Runs:
         return len(runs)
 
     def compact(self) -> None:
-        """Return much free space to the disk; others wait meanwhile."""
+        """Return free space to the disk if there is much of it; other programs wait meanwhile."""
         c = self.connection
         ((pages,), (free,), (size,)) = (
             c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")
         )
         if free * size >= COMPACT_BYTES and free >= pages * COMPACT_SHARE:
-            with contextlib.suppress(sqlite3.OperationalError):  # in use, or no space for the copy
+            # another program uses the file, or the disk has no space for the copy
+            with contextlib.suppress(sqlite3.OperationalError):
                 c.execute("VACUUM")
                 c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @property
     def searched(self) -> bool:
-        """True if SQLite supports the substring index."""
+        """True if this SQLite supports the substring index."""
         query = "SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master WHERE name = 'found'"
         return bool((self.connection.execute(query).fetchone() or (False,))[0])
 
@@ -609,7 +610,7 @@ def _bytes(line: object) -> bytes:
 
 
 def _timed_of_line(line: bytes) -> float:
-    """Return the seconds inside timed blocks of an unpacked round."""
+    """Return the seconds in timed blocks of an unpacked round."""
     try:
         event = e.decode(line)
     except UNDECODED:
@@ -622,7 +623,7 @@ INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
 ON CONFLICT (program) DO UPDATE SET page = excluded.page
 WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
 """
-"""If a page has grown, the later one stays."""
+"""If a page exists in both histories, the later version stays."""
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:

@@ -1,10 +1,10 @@
-"""The store's schema."""
+"""The schema of the store."""
 
 import sqlite3
 from pathlib import Path
 
 VERSION = 6
-"""Schema version; no release had an earlier one."""
+"""Version of the schema; no release had an earlier one."""
 SHAPE = """
     -- brief: a run's line in a list (`model.brief`, as JSON), worked out once. summed: its rounds when what
     -- each of its machines stands at was worked out.
@@ -105,14 +105,14 @@ SHAPE = """
 
 _TEXTS = "preset, workload, host, answer, note, run, tags"
 _FOUND = (
-    # Without this index, a search scans the same table.
+    # Without this index, a search would scan the whole table.
     f"CREATE VIRTUAL TABLE found USING fts5({_TEXTS}, tokenize = 'trigram')",
     f"CREATE TABLE found ({_TEXTS})",
 )
 
 
 class OtherVersion(Exception):
-    """The store belongs to another version of tuilab, and reading it here would go wrong."""
+    """Raised if the store belongs to another version of tuilab, so that this one would misread it."""
 
     def __init__(self, file: Path, found: int) -> None:
         self.older = found < VERSION
@@ -121,7 +121,8 @@ class OtherVersion(Exception):
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the schema of a new store, completely or not at all, even if the program is killed.
+    """Create the schema of a new store in one transaction, so that a killed program leaves all of it or
+    nothing.
 
     Raises OtherVersion for another schema, and sqlite3.Error if it cannot be read or written.
     """

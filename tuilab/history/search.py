@@ -15,11 +15,11 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""`machine:gpu-07` searches only these fields."""
+"""Names that restrict a word to some fields: `machine:gpu-07` searches only these."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""`status:failed` searches the state of a run instead of its texts."""
+"""Names that search the state of a run instead of its texts: `status:failed`."""
 SHORTEST = 3
-"""Minimum characters of a word for the substring index; otherwise all texts are scanned."""
+"""Minimum characters of a word for the substring index. Shorter words scan all texts."""
 LONGEST = 10_000
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
@@ -30,15 +30,14 @@ def condition(
     """Return SQL and values for runs that are not deleted and match every word of `search`.
 
     A word matches a run's texts or tags; `#word` and `tag:word` match a tag; `machine:word` and the other
-    `PLACES` match their fields, or every run while nothing follows the colon.
-    indexed: use the index (`history.schema`). titles: of presets by name; a run also matches its preset's
-    title.
+    `PLACES` match the given fields, or every run as long as nothing follows the colon. indexed: use the index
+    (`history.schema`). titles: preset titles by preset name; a run also matches by the title of its preset.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
         name, colon, rest = word.partition(":")
         if colon and not rest and name.lower() in (*PLACES, *STATES):
-            continue  # the value is still being typed
+            continue  # the user is still typing the value
         fields, text = _place(word)
         if rest and name.lower() in STATES:
             parts.append(f"{STATES[name.lower()]} LIKE ? ESCAPE '\\'")
@@ -68,7 +67,7 @@ def condition(
 
 
 def _place(word: str) -> tuple[Sequence[str], str]:
-    """Return the fields to search, and the text."""
+    """Return the fields to search, and the text to search for."""
     name, colon, rest = word.partition(":")
     if word[0] == "#" and len(word) > 1:
         return PLACES["tag"], word[1:]
@@ -78,7 +77,7 @@ def _place(word: str) -> tuple[Sequence[str], str]:
 
 
 def _all(parts: Sequence[str]) -> str:
-    """Join conditions in a balanced tree: thousands in a row would exceed SQLite's depth."""
+    """Join conditions in a balanced tree, because thousands in a row would exceed SQLite's maximum depth."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2
@@ -86,7 +85,7 @@ def _all(parts: Sequence[str]) -> str:
 
 
 def containing(text: str) -> str:
-    r"""Return a LIKE pattern for texts that contain this one, with `\` as the escape."""
+    r"""Return a LIKE pattern for texts that contain this text, with `\` as the escape character."""
     return f"%{escaped(text)}%"
 
 

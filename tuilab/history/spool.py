@@ -1,4 +1,4 @@
-"""Runs that a worker finished, or is finishing, after its program was gone."""
+"""Runs that a worker finished, or is still finishing, after its lab was gone."""
 
 import contextlib
 import fcntl
@@ -22,17 +22,17 @@ from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
-"""Seconds after its last event during which a run of another host that shares this folder counts as
-running.
+"""A run of another host that shares this folder counts as running for this many seconds after its last event.
 """
 BEGUN_S = 600.0
-"""Seconds after which an empty file no longer gets its first line."""
+"""Seconds after which an empty file is considered abandoned: its writer would have written the first line."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """finished: runs added to the history. going_on: run → process id. elsewhere: run → host.
+    """finished: runs that were added to the history.
 
-    problems: files set aside or left for later.
+    going_on: run → id of the process that continues it. elsewhere: run → host that continues it. problems:
+    files that were set aside, or left for later.
     """
 
     finished: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _elsewhere(data: Path) -> Iterator[Path]:
-    """Yield files that workers left while that data folder's history was unusable."""
+    """Yield files that workers saved in other folders while the history of that data folder was unusable."""
     for other in other_folders(data):
         with contextlib.suppress(OSError):
             if (other / FOLDER).is_dir():
@@ -56,9 +56,9 @@ def file_in(place: str, run: str) -> str:
 
 
 def forget(spool: Path, run: str, store: Store) -> None:
-    """Delete a worker's file of a run once the history has all of it.
+    """Delete the file that a worker wrote for a run, once the history has all of it.
 
-    If the file has more rounds, they are imported first; if that fails, the file stays.
+    If the file has more rounds than the history, they are imported first; if that fails, the file stays.
     """
     file = file_of(spool, run)
     with contextlib.suppress(OSError, sqlite3.Error, InputError):
@@ -74,7 +74,7 @@ def _rounds(file: Path) -> int:
 
 
 def collect_all(store: Store, data: Path) -> Found:
-    """Collect from every folder where that data folder's workers may have left files."""
+    """Collect runs from every folder in which workers for that data folder may have left files."""
     found = collect(store, folder(data))
     for other in _elsewhere(data):
         more = collect(store, other)
@@ -90,8 +90,8 @@ def collect_all(store: Store, data: Path) -> Found:
 def collect(store: Store, spool: Path) -> Found:
     """Import finished runs, list running ones, and set unreadable files aside.
 
-    If a run's worker died, its rounds are imported; a run with a lab is left alone. Raises OSError, and
-    sqlite3.Error if the store rejects a run, whose file then stays.
+    The rounds of a run whose worker died are imported; a run that still has a lab is left alone. Raises
+    OSError, and sqlite3.Error if the store rejects a run; that run's file stays.
     """
     finished: list[str] = []
     going_on: dict[str, int] = {}
@@ -135,7 +135,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
 
 
 def _clear_away(begun: Path) -> None:
-    """Delete an empty file whose writer has ended."""
+    """Delete an empty file if its writer has ended."""
     with contextlib.suppress(OSError):
         if time.time() - begun.stat().st_mtime > BEGUN_S:
             begun.unlink()
@@ -143,7 +143,7 @@ def _clear_away(begun: Path) -> None:
 
 @contextlib.contextmanager
 def _alone_in(spool: Path) -> Iterator[bool]:
-    """Yield False if another program is importing the same files."""
+    """Yield True; False if another program is importing the same files."""
     fd = os.open(spool / LOCK, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE)
     try:
         try:
@@ -159,7 +159,10 @@ def _alone_in(spool: Path) -> Iterator[bool]:
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Return the writer of the file; None if unknown. Raises OSError if it cannot be read now."""
+    """Return the Hello at the start of the file; None if there is none.
+
+    Raises OSError if the file is unreadable now.
+    """
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
@@ -169,7 +172,9 @@ def _hello(file: Path) -> e.Hello | None:
 
 
 def _other_host(file: Path, hello: e.Hello | None) -> str:
-    """Return the host of a run that continues on another one: process ids mean nothing here then."""
+    """Return the host of a run that continues on another host, because process ids are valid only on their
+    own host.
+    """
     if hello is None or hello.host in ("", socket.gethostname()):
         return ""
     with contextlib.suppress(OSError):
@@ -179,7 +184,10 @@ def _other_host(file: Path, hello: e.Hello | None) -> str:
 
 
 def _process(hello: e.Hello) -> int:
-    """Return the worker's process id; 0 if it has ended. The number may belong to another process now."""
+    """Return the worker's process id; 0 if the worker has ended.
+
+    Another process may have the same id by now.
+    """
     import psutil
 
     try:
@@ -190,8 +198,9 @@ def _process(hello: e.Hello) -> int:
 
 
 def _has_lab(hello: e.Hello, pid: int) -> bool:
-    """Return True if the program that started a run's worker still runs. pid: of the worker, 0 if it has
-    ended.
+    """Return True if the program that started the worker of a run still runs.
+
+    pid: process id of the worker, 0 if it has ended.
     """
     import psutil
 
@@ -205,9 +214,9 @@ def _has_lab(hello: e.Hello, pid: int) -> bool:
 
 
 def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Found:
-    """Wait for the stopped workers of `before` to end, then import their runs.
+    """Wait until the stopped workers in `before` have ended, then import their runs.
 
-    A worker that ignores the stop is killed after half that time.
+    Kills a worker that ignores the stop for half of the time.
     """
     begun, killed = time.monotonic(), False
     while True:
@@ -226,6 +235,6 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
 
 def stop(pid: int, number: int = signal.SIGTERM) -> None:
-    """Stop a worker that continues by itself; its finished rounds stay in its file."""
+    """Stop a worker that continues without a lab; its finished rounds stay in its file."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

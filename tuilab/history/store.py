@@ -1,4 +1,4 @@
-"""The place of runs: the history in the data folder, or another one if that is unusable."""
+"""The place where runs are stored: the history in the data folder, or another one if that is unusable."""
 
 import contextlib
 import errno
@@ -21,30 +21,31 @@ from tuilab.paths import data_folder, fallback_folder, private_folder
 
 FILE = "history.db"
 BESIDE = f"schema-{VERSION}"
-"""Subfolder of a data folder for runs while its history belongs to a newer tuilab."""
+"""Subfolder of a data folder that holds runs while the history there belongs to a newer tuilab."""
 
 
 class Store(Runs):
-    """The runs and their place."""
+    """The runs, and where they are stored."""
 
     def __init__(self, connection: Connection, file: Path | None, messages: Sequence[str] = ()) -> None:
         super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """The history that cannot be written now: this store reads it, or replaces it for new runs."""
+        """Path of a history that cannot be written now; this store reads it, or replaces it for new runs."""
         self.displaced = ""
         """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
-        """The data folder that this store in memory replaces; workers may be able to use it."""
+        """The data folder that this store in memory replaces; workers may still be able to use that folder.
+        """
 
     @classmethod
     def open(cls, folder: Path | None = None, *, to_read: bool = False) -> "Store":
-        """Open or create the history in that folder, else in the user's data folder.
+        """Open or create the history in `folder`, by default the user's data folder.
 
-        If the data folder is unusable, runs go to a temporary folder; if a given folder is, they go to
-        memory. `messages` has the reason. A damaged file, or one from before the first release, is renamed
-        and a new one starts; nothing is deleted. to_read: also open a history that cannot be written. If this
-        process already has the history open, this only adds a connection.
+        If the data folder is unusable, runs go to a temporary folder; if a given folder is unusable, they
+        stay in memory. `messages` has the reason. A damaged file, or one from before the first release, is
+        renamed and a new one starts; nothing is deleted. to_read: also open a history that cannot be written.
+        If this process already has the history open, this only adds a connection.
         """
         if folder is not None:
             opened = _at(folder)
@@ -73,7 +74,7 @@ class Store(Runs):
 
     @classmethod
     def in_memory(cls, message: str, home: Path | None = None) -> "Store":
-        """Create a history in memory. message: the reason."""
+        """Create a history in memory. message: why it is not on disk."""
         connection = connect(None)
         prepare(connection, Path(":memory:"))
         store = cls(connection, None, [f"runs are kept in memory only: {message}"])
@@ -81,7 +82,7 @@ class Store(Runs):
         return store
 
     def again(self) -> "Store":
-        """Return a second connection for another thread; the same store if in memory.
+        """Return a store with a second connection, for another thread; a store in memory returns itself.
 
         If the history cannot be written, the connection is read-only.
         """
@@ -91,18 +92,20 @@ class Store(Runs):
 
     @property
     def has_second(self) -> bool:
-        """True if `again` returns another connection."""
+        """True if `again` returns a store with its own connection."""
         return self.file is not None or self.unwritable is not None
 
     def draft(self) -> "Store":
-        """Return itself, or a copy in memory for computing results if it is read-only."""
+        """Return this store, or a copy in memory if it is read-only, so that computed results can be
+        saved.
+        """
         if self.unwritable is None or self.file != self.unwritable:
             return self
         return Store(connect_to_read(self.file, in_memory=True), None)
 
 
 def _only_read(file: Path) -> Store | None:
-    """Open a read-only history together with the runs measured since; None on failure."""
+    """Open a read-only history together with the runs measured since then; None on failure."""
     instead = fallback_folder()
     try:
         if not file.is_file():
@@ -119,10 +122,10 @@ def _only_read(file: Path) -> Store | None:
 
 
 def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
-    """Return a connection to a history that cannot be written, with all its data.
+    """Return a connection that reads all data of a history that cannot be written.
 
-    in_memory: to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if it cannot be
-    read either.
+    in_memory: connect to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if it
+    cannot be read either.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -144,7 +147,7 @@ def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
 
 
 def _in_memory(file: Path) -> Connection:
-    """Copy a history with its log, which cannot be read without a lock or a new file."""
+    """Copy a history with its log into memory, because reading the log needs a lock or a new file."""
     try:
         with contextlib.closing(connect(file, "rw", alone=True)) as there:
             return _copied(there)
@@ -168,7 +171,7 @@ def _copied(connection: Connection) -> Connection:
 
 
 def _at(folder: Path) -> Store | str:
-    """Return the store in that folder, or why there is none."""
+    """Return the store in that folder, or the reason why there is none."""
     file = folder / FILE
     if kind := kind_of(file):
         return f"{file} cannot be opened: it is {kind}"
@@ -201,13 +204,13 @@ def _at(folder: Path) -> Store | str:
 
 
 def _short(words: str, folder: Path) -> str:
-    """Return the first reason, without paths."""
+    """Return the first reason, without the paths in it."""
     first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
     return first.replace(str(folder), "the data folder")
 
 
 def _usable(folder: Path, file: Path) -> None:
-    """Raise OSError if the file cannot be written or created. Opens nothing."""
+    """Raise OSError if the file cannot be written or created. Does not open it."""
     place, need = (file, os.W_OK) if file.exists() else (folder, os.W_OK | os.X_OK)
     if os.access(place, need):
         return
@@ -217,9 +220,9 @@ def _usable(folder: Path, file: Path) -> None:
 
 
 def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
-    """Reopen the same file if it is sound by itself, else a new one.
+    """Reopen the same file if it is sound by itself, else start a new one.
 
-    A file that cannot be read at all now stays; the reason is returned.
+    A file that is unreadable at the moment stays, and the reason is returned.
     """
     if why := why_unread(file):
         return f"{file} cannot be read now ({why}); it is left unchanged"
@@ -235,9 +238,10 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
 
 
 def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
-    """Rename a history with that mark and start a new one, or return why not.
+    """Rename a history with that mark and start a new one, or return why that failed.
 
-    found: the file to rename; another program may have done so meanwhile.
+    found: identity of the file to rename; if the path has another file, another program has already renamed
+    it.
     """
     with recovery.alone_in(file):
         if held.identity(file) != found:
@@ -255,13 +259,13 @@ def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) ->
 
 
 def other_folders(data: Path) -> list[Path]:
-    """List the folders for runs and spooled runs while that data folder's history is unusable."""
+    """List the folders that hold runs and spooled runs while the history of that data folder is unusable."""
     instead = fallback_folder() if data == data_folder() else None
     return [data / BESIDE, *([instead] if instead is not None else [])]
 
 
 def _take_back(store: Store) -> None:
-    """Move runs here that were saved elsewhere while the history was unusable."""
+    """Move runs into this history that were saved elsewhere while the history was unusable."""
     assert store.file is not None
     for other in other_folders(store.file.parent):
         if (other / FILE).exists():
@@ -270,12 +274,12 @@ def _take_back(store: Store) -> None:
 
 
 def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
-    """Copy the runs of another history into a store. gone: then delete them there."""
+    """Copy the runs of another history into a store. gone: delete them from the other history afterwards."""
     other = Store.at(folder / FILE)
     try:
         for line in other.runs(limit=1_000_000):
             _copy(line, other, store)
-            # An unfinished run may still continue: it is fetched again later.
+            # An unfinished run may still continue, so it is copied again later.
             if gone and line.status is not None:
                 other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
         store.connection.executemany(
