@@ -1,4 +1,4 @@
-"""The account of one call's time. Every view, sentence and JSON field reads it."""
+"""Account of one call's time, split into phases. Every view, sentence and JSON field reads it."""
 
 import math
 from typing import Annotated, Literal
@@ -8,9 +8,8 @@ import msgspec
 from tuilab.model.quantity import half_of
 
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
-"""How a part is known: from the TensorFlow profiler; timed separately; from an equal call without work;
-from a profile that starts with empty input buffers; or as the remainder after the other parts.
-"""
+"""The source of a part's time: the TensorFlow profiler; a separate timing; an equal call without work; a
+profile that starts with empty input buffers; or the remainder after the other parts."""
 
 Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 
@@ -18,7 +17,7 @@ NOT_KNOWN = "not_known"
 COPIES = ("copy_in", "copy_out", "copy")
 STALL = "stall"
 ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", STALL, "copy", "copy_out")
-"""Phases in the order of a call. A workload's own names follow, then what is not known."""
+"""Phases in the order of a call. A workload's own phase names follow, then the unknown remainder."""
 
 PHASE_HELP = {
     "python": "Python and the libraries that it calls, outside TensorFlow",
@@ -46,7 +45,7 @@ PHASE_WORDS = {
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One phase's part of a call."""
+    """The part of a call that one phase takes."""
 
     phase: str
     """A key of `PHASE_HELP`, or a workload's own name for a phase, such as `compress`."""
@@ -62,21 +61,19 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The parts of a call. Each moment belongs to one part, so they add up to `total_s`."""
+    """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds of a call.
-
-    In a worker's event, of the calls next to the profile; in a result, the arm's median.
-    """
+    """Seconds per call. In a worker's event, measured on the calls next to the profile; in a result, the
+    arm's median."""
     parts: tuple[Part, ...]
     """In the order of `ORDER`, without parts that take no time."""
     calls: int = 0
     """Number of profiled calls; 0 if none."""
     cost_s: Part_s = 0.0
-    """Seconds spent on making the account, after the rounds."""
+    """Seconds spent on measuring the account, after the rounds."""
     note: str = ""
-    """Why something is not known, or another remark."""
+    """Why a part is unknown, or another remark."""
 
     def seconds(self, *phases: str) -> float:
         """Return the total seconds of these phases."""
@@ -87,7 +84,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
-        """Return the lower end of the share of these phases, by their 95% intervals if those are known."""
+        """Return the lower bound of these phases' share, by their 95% intervals if those are known."""
         spent = [part for part in self.parts if part.phase in phases]
         below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]
         least_s = max(0.0, self.seconds(*phases) - math.hypot(*below))
@@ -95,7 +92,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def not_known(self) -> float:
-        """The share (0 … 1) that is not known."""
+        """The share (0 … 1) of the call whose use is unknown."""
         return self.share(NOT_KNOWN)
 
 

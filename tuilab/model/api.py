@@ -1,4 +1,7 @@
-"""The public names of one TensorFlow version, collected by its worker for code that must not import it."""
+"""The public names of one TensorFlow version.
+
+A worker collects them for code that must not import TensorFlow.
+"""
 
 import msgspec
 
@@ -10,9 +13,9 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
     positional: int
     """Number of parameters that may be passed by position."""
     rest: bool = False
-    """Accepts more positional arguments."""
+    """True if it accepts further positional arguments (`*args`)."""
     any_keyword: bool = False
-    """Accepts more keywords."""
+    """True if it accepts further keyword arguments (`**kwargs`)."""
 
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -24,21 +27,19 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Version of the Keras under `tf.keras`."""
     names: tuple[str, ...]
     """Dotted, sorted names as written after `import tensorflow as tf` (`tf.signal.stft`,
-    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). A name with others under it is a module or
-    class and is listed in full.
-    """
+    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). A name that contains others is a module or
+    class and is listed in full."""
     signatures: dict[str, Signature] = {}
     """Signatures of functions, classes (their constructor) and methods.
 
-    A name without one accepts anything.
-    """
+    A name without a signature accepts any arguments."""
     modules: tuple[str, ...] = ()
-    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), including private ones
-    and the names that their packages import.
-    """
+    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), including private ones and
+    the names that its packages import."""
     renames: dict[str, str] = {}
     """TensorFlow's own map from version 1 names to version 2 names."""
     argument_renames: dict[str, dict[str, str]] = {}
     """Keyword renames by function: `tf.argmax` → {`dimension`: `axis`}."""
     gpu_dtypes: dict[str, tuple[str, ...]] = {}
-    """Dtypes for which this build has a GPU kernel, by op; empty for a build without GPU kernels."""
+    """For each op, the dtypes for which this build has a GPU kernel; empty for a build without GPU kernels.
+    """

@@ -13,7 +13,7 @@ from typing import Any, Optional
 from tuilab.model.ops import NO_ARITHMETIC, names
 
 Shape = Optional[tuple[int, ...]]
-"""Sides of a tensor; None if they depend on the data."""
+"""Sizes of a tensor's dimensions; None if they depend on the data."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Shaped:
         return next(iter((*self.made, *self.given)), "")
 
     def get(self, name: str, otherwise: Any = None) -> Any:
-        """Return the attribute, or `otherwise` if the op has none."""
+        """Return the attribute, or `otherwise` if the op does not have it."""
         try:
             found = self.attribute(name)
         except (ValueError, KeyError):
@@ -58,11 +58,14 @@ def _width(dtype: str) -> int:
 
 
 class Unknown(Exception):
-    """The relevant shapes depend on the data."""
+    """Raised if the relevant shapes depend on the data."""
 
 
 def arithmetic(op: Shaped) -> float | None:
-    """Return the operations of one execution; None for an unknown type. Raises Unknown."""
+    """Return the number of arithmetic operations in one execution of an op; None for an unknown op type.
+
+    Raises Unknown.
+    """
     if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "TensorArray", "Assign", "VarIs", "Stack")):
         return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
     found = _KNOWN.get(op.op)
@@ -119,7 +122,7 @@ def _summed(op: Shaped) -> float:
 
 
 def _product(op: Shaped) -> float:
-    """2 m k n for each matrix."""
+    """Return 2 m k n for each matrix."""
     left = _known_shape(op.inputs, 0)
     flipped = op.get("transpose_a") or op.get("adj_x")
     inner = left[-2] if flipped else left[-1]
@@ -127,7 +130,9 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """Two for each combination of all labels of two operands; for one operand, one per element."""
+    """Count two operations for each combination of all labels of two operands; for one operand, one per
+    element.
+    """
     text = op.get("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)
     operands = text.partition("->")[0].split(",")
@@ -149,12 +154,12 @@ def _einsum(op: Shaped) -> float:
 
 
 def _sparse_product(op: Shaped) -> float:
-    """Two for each stored element and each column of the dense matrix."""
+    """Count two operations for each stored element and each column of the dense matrix."""
     return 2.0 * _known_shape(op.inputs, 0)[0] * _known_shape(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
 def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
-    """Two for each output position, filter position and input channel.
+    """Count two operations for each output position, filter position and input channel.
 
     result: index of the input that has the shape of the forward pass's result; None for the op's output.
     kernel: the same for the filter.
@@ -178,7 +183,7 @@ def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
 
 
 def _pooled(index: int | None) -> Callable[[Shaped], float]:
-    """One for each window position of each output element."""
+    """Count one operation for each window position of each output element."""
 
     def count(op: Shaped) -> float:
         made = _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)
@@ -188,7 +193,7 @@ def _pooled(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """One step of a cell: the gates' products and a few functions of each unit.
+    """Count the operations of one step of a cell: the gates' products and a few functions of each unit.
 
     The weight matrix has a row per input and unit, and a column per gate and unit.
     """
@@ -208,7 +213,7 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
 
 
 def _cudnn(op: Shaped) -> float:
-    """Two for each weight, step and example."""
+    """Count two operations for each weight, step and example."""
     x, weights = _known_shape(op.inputs, 0), _size(_known_shape(op.inputs, 3))
     return 2.0 * weights * math.prod(x[:2])
 
@@ -218,7 +223,7 @@ def _cudnn(op: Shaped) -> float:
 
 def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
-        # Use the side with full lines: a real transform keeps only half of the other.
+        # Use the side with complete rows: the other side of a real transform keeps only half of each.
         before, after = _known_shape(op.inputs, 0), _known_shape(op.outputs, 0)
         whole = before if math.prod(before) >= math.prod(after) else after
         if real and op.op.startswith("RFFT"):
@@ -245,7 +250,7 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
-    """cost n³ for the matrix, plus each n² for every right-hand side."""
+    """Return `cost` n³ for the matrix, plus `each` n² for every right-hand side."""
 
     def count(op: Shaped) -> float:
         shape, right = _known_shape(op.inputs, 0), _known_shape(op.inputs, 1)
@@ -257,7 +262,7 @@ def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
 
 
 def _tall(m: int, n: int) -> float:
-    """Householder QR with explicit Q."""
+    """Count the operations of Householder QR with explicit Q."""
     small = min(m, n)
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 
@@ -305,7 +310,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
     **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
     **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
-    # A lower bound of one operation per element: the rest of a draw or selection depends on the algorithm.
+    # A lower bound of one operation per element: the rest depends on the drawing or selection algorithm.
     **_named(
         """RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
         StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformV2
@@ -370,5 +375,8 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 
 def _normed(op: Shaped) -> float:
-    """Training also computes the mean and variance; inference only scales and shifts."""
+    """Count a normalisation.
+
+    Training also computes the mean and variance; inference only scales and shifts.
+    """
     return (7.0 if op.get("is_training", True) else 2.0) * _size(_known_shape(op.inputs, 0))

@@ -11,12 +11,12 @@ MODES: tuple[Mode, ...] = ("eager", "graph", "xla")
 INPUTS: tuple[Input, ...] = ("resident", "copied")
 
 EVERY = ":*"
-"""Suffix for all devices of a family: `GPU:*`."""
+"""Suffix that selects all devices of a family: `GPU:*`."""
 
 HERE = ""
 """This machine's name in `Arm.host`."""
 LOCAL = "local"
-"""Name of this machine when others are shown too."""
+"""Label for this machine when a list also has other machines."""
 
 
 def family(device: str) -> str:
@@ -28,22 +28,24 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Device × mode × input location × dtype × the workload's own variant."""
 
     device: str
-    """As requested: `CPU:0` or `GPU:n`. The device that really computed is observed later."""
+    """As requested: `CPU:0` or `GPU:n`. The device that actually computed is observed later."""
     mode: Mode
     """`eager`, `graph` or `xla`."""
     input: Input = "resident"
-    """`resident` on the device, or `copied` there for each call."""
+    """`resident` if the input stays on the device, `copied` if each call copies it there."""
     dtype: str = "float32"
     variant: str = ""
     """The workload's own variant; "" if none."""
     host: str = ""
-    """"" for this machine, else the ssh name."""
+    """"" for this machine, else the ssh name of the host."""
     together: bool = False
-    """Measured while the run's other devices measure too, each in its own worker."""
+    """True if the run's other devices measure at the same time, each in its own worker."""
 
     @property
     def id(self) -> str:
-        """A stable name, such as `cpu0.graph.resident.float32`, plus variant and host if any."""
+        """A stable name, such as `cpu0.graph.resident.float32`, plus the variant and host if there
+        are any.
+        """
         parts = [self.device.lower().replace(":", ""), self.mode, self.input, self.dtype]
         if self.variant:
             parts.append(self.variant)
@@ -53,16 +55,18 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arms of a scenario: every sensible combination of these."""
+    """A selection of arms: every sensible combination of these devices, modes, inputs, dtypes and
+    variants.
+    """
 
     devices: tuple[str, ...] = ("CPU", "GPU")
     """Families (`CPU`; `GPU` for the first one; `GPU:*` for all) or single devices (`GPU:1`)."""
     modes: tuple[Mode, ...] = MODES
     inputs: tuple[Input, ...] = INPUTS
     dtypes: tuple[str, ...] = ()
-    """Empty: the dtype of the scenario's own parameter."""
+    """Dtypes to measure; if empty, the dtype parameter of the scenario applies."""
     variants: tuple[str, ...] = ()
-    """Empty: all variants that the workload declares."""
+    """Variants to measure; if empty, all variants that the workload declares."""
 
 
 class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +79,7 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Return True if the arm matches every named property and was measured alone."""
+        """Return True if the arm matches every named property and was measured while no other device was."""
         return (
             not arm.together
             and self.device in ("", arm.device, family(arm.device))

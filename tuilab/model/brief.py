@@ -1,16 +1,14 @@
-"""A run in one line: its fastest arm and the lead over the next."""
+"""A run in one line: its fastest arm, and its lead over the runner-up."""
 
 import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """rounds: number of rounds at the time of this summary; a different number means that it is outdated.
-    fastest, next: labels of arms; "" if not measured. `next` is the fastest on the other kind of device,
-    if measured.
-    median_s: seconds per call of the fastest.
-    ratio, low, high: time of the next over that of the fastest, round by round, with the 95% interval;
-    below 1 if the rounds contradict the medians.
-    swept: the parameters of a sweep, "samples, frame length", else "".
+    """rounds: number of rounds when this summary was made; if the run has a different number now, the summary
+    is outdated. fastest, next: labels of arms; "" if not measured. `next` is the fastest arm on the other
+    kind of device, if one was measured. median_s: seconds per call of the fastest. ratio, low, high: time of
+    `next` divided by that of `fastest`, paired by round, with its 95% interval; below 1 if the rounds
+    contradict the medians. swept: the parameters of a sweep, "samples, frame length", else "".
     """
 
     rounds: int
@@ -24,5 +22,5 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def leads(self) -> bool:
-        """True if the fastest arm leads by more than the noise."""
+        """Return True if the fastest arm's lead exceeds the noise."""
         return self.low is not None and self.high is not None and self.low > 1

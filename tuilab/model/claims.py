@@ -13,12 +13,12 @@ VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "imposs
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     @property
     def patterns(self) -> tuple[ArmPattern, ...]:
-        """The arms that it compares or observes."""
+        """The arms that the condition compares or observes."""
         return tuple(getattr(self, name) for name in ("a", "b", "arms") if hasattr(self, name))
 
     @property
     def about_gpu(self) -> bool:
-        """True if an arm, the device or the value that it names is a GPU."""
+        """True if the condition names a GPU: as an arm, the device or the value."""
         named = (getattr(self, name, "") for name in ("device", "value"))
         words = (*(pattern.device for pattern in self.patterns), *named)
         return any(family(word) == "GPU" for word in words if isinstance(word, str))
@@ -36,7 +36,7 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):
-    """Ops of type `op` in the arms of `arms` ran on a device of family `device`."""
+    """Ops of type `op` ran on a device of family `device` in the arms listed in `arms`."""
 
     op: str
     """Op type, such as `MatMul`."""
@@ -59,15 +59,15 @@ class KernelFor(_Condition, frozen=True, kw_only=True, tag="kernel-for"):
 
 
 class Raises(_Condition, frozen=True, kw_only=True, tag="raises"):
-    """The arms of `arms` fail with the error type `error`."""
+    """The arms listed in `arms` fail with an error of type `error`."""
 
     error: str
-    """The exception's type, or one of its bases."""
+    """The exception's type, or one of its base classes."""
     arms: ArmPattern = ArmPattern()
 
 
 class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"):
-    """The arms of `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
+    """The arms listed in `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
 
     share: float
     """Share of a call, 0 … 1."""
@@ -75,7 +75,7 @@ class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"
 
 
 class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
-    """The named phases together take at least `share` (0 … 1) of a call in the arms of `arms`."""
+    """The named phases together take at least `share` (0 … 1) of a call in the arms listed in `arms`."""
 
     phases: tuple[str, ...]
     """Names of the phases to add up."""
@@ -121,7 +121,7 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
 
 
 class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement"):
-    """The placement of the arms of `arms` is the same (or, with `same` false, changes) along `axis`."""
+    """The ops of the arms in `arms` run on the same devices along `axis` (or, with `same` false, move)."""
 
     axis: str
     """The swept parameter."""
@@ -145,26 +145,27 @@ Condition = (
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document's statement in our words, with a condition to check."""
+    """A document's statement in our own words, with a condition to check."""
 
     text: str
-    """In our words."""
+    """The statement in our own words."""
     when: Condition
     """The condition to check."""
     quoted: str = ""
-    """The document's sentence as extracted by the program; empty if a person wrote the claim."""
+    """The sentence that the program extracted from the document; empty if a person wrote the claim."""
     advice: str = ""
-    """Advice for a reader who knows the verdict."""
+    """Advice that follows from the verdict."""
     said: str = ""
-    """The document's word for the size of the effect ("significant"); the threshold is our reading of it."""
+    """The document's word for the size of the effect ("significant"); we chose the threshold for it."""
     hedged: str = ""
-    """The document's hedge ("might"). A hedged claim is not refuted by one machine."""
+    """The word with which the document hedges ("might"). Results from a single machine do not refute a hedged
+    claim."""
     gpu: bool = False
-    """The claim is about a GPU, so observations on a host without one do not count."""
+    """True if the claim is about a GPU, so that a host without a GPU cannot test it."""
 
     @property
     def about_gpu(self) -> bool:
-        """True if it speaks of a GPU, or its condition names one."""
+        """True if the claim is marked as about a GPU, or its condition names one."""
         return self.gpu or self.when.about_gpu
 
 
@@ -178,6 +179,6 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: str
     """One sentence with numbers."""
     host: str = ""
-    """The host of the run, as in `Arm.host`."""
+    """The host that measured, as in `Arm.host`."""
     emulated: bool = False
-    """True if it rests on a GPU that is test software."""
+    """True if the verdict rests on an emulated GPU."""

@@ -1,10 +1,10 @@
 """Public GPU data sheets, from datasheets.toml.
 
-Every figure has a source; without a source it is left out and reported as not known. Peaks are dense (no
-structured sparsity), at the rated boost clock, the larger of with and without tensor cores. GeForce cards run
-faster than rated, so their peaks use the highest clock that the driver allows
-(`tests/model/test_datasheets.py` compares published measurements). A link rate is one direction of PCI
-Express by its specification, without protocol overhead. SI base units: FLOP/s, bytes/s, bytes, seconds.
+Every figure has a source; a figure without one is left out and reported as unknown. Peaks are dense (no
+structured sparsity), at the rated boost clock, with or without tensor cores, whichever is faster. GeForce
+cards run faster than rated, so their peaks use the highest clock that the driver allows
+(`tests/model/test_datasheets.py` compares published measurements). A link rate is the specified rate of PCI
+Express in one direction, without protocol overhead. SI base units: FLOP/s, bytes/s, bytes, seconds.
 """
 
 from pathlib import Path
@@ -19,16 +19,15 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
     value: float
     cited: str
-    """The source, or its name in the table."""
+    """The source, or its key in the table of sources."""
 
     @property
     def source(self) -> str:
-        """Return the source."""
         return _TABLE.sources.get(self.cited, self.cited)
 
 
 class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. A missing peak, size or cost is not known and does not limit anything."""
+    """One GPU. A peak, size or cost that is missing is unknown and never limits a bound."""
 
     name: str
     """The common name: `H100`."""
@@ -45,13 +44,13 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     link: Rating
     """Bytes/s to or from the host, one direction."""
     cache: Rating | None = None
-    """Bytes of the last-level cache. Data may stay there between calls."""
+    """Bytes of the last-level cache. Data may stay in it between calls."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return the peak FLOP/s for `dtype`, or that of a wider unit if it is not known.
+        """Return the peak FLOP/s for `dtype`, or the peak of a wider dtype if that is unknown.
 
-        float32 means full precision; `tf32` is the tensor core rate. float64 is never faster than float32,
-        and int32 never faster than float32.
+        float32 means full precision; `tf32` is the rate of the tensor cores. float64 is never faster than
+        float32, and int32 never faster than float32.
         """
         real = {"complex64": "float32", "complex128": "float64", "int32": "float32"}.get(dtype, dtype)
         found = [peaks[real] for peaks in (self.vector, self.tensor) if real in peaks]
@@ -62,7 +61,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """Seconds of a kernel launch: the smallest published measurement for this GPU family, else for
+        """Return the seconds of a kernel launch: the smallest one published for this GPU family, else for
         any.
         """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
@@ -72,7 +71,7 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
     """A table row, with peaks at the rated boost clock."""
 
     boost: tuple[int, int, str] | None = None
-    """For a GeForce card: the rated clock, the highest clock (MHz), and the source."""
+    """For a GeForce card: the rated clock and the highest clock in MHz, and the source."""
 
     def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
         """Scale the peaks to the highest clock."""
@@ -87,12 +86,12 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """Published timings over their bounds: the smallest and largest factor for each term."""
+    """Published timings divided by their bounds: the smallest and largest factor for each term."""
 
     kernels: tuple[float, float]
     """Factors for arithmetic and memory, from published timings of whole workloads."""
     launch_s: tuple[float, float]
-    """Seconds of a launch."""
+    """Seconds of a kernel launch."""
     link: tuple[float, float]
     """Factors for copies over the link."""
 
@@ -106,7 +105,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 _TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
 LEAST_LAUNCH = _TABLE.launch
-"""By GPU family."""
+"""Smallest published seconds of a kernel launch, by GPU family."""
 EXPECTED = _TABLE.expected
 SHEETS: dict[str, DataSheet] = {
     name: msgspec.structs.replace(gpu, vector=gpu.boosted(gpu.vector), tensor=gpu.boosted(gpu.tensor))
@@ -114,10 +113,10 @@ SHEETS: dict[str, DataSheet] = {
 }
 
 FASTER_KIN = {"ti", "super", "nvl", "ultra"}
-"""Suffixes that name another GPU, which may be faster."""
+"""Suffixes that name a different, possibly faster GPU."""
 
 USUAL = "h100"
-"""The GPU for bounds by default."""
+"""The GPU whose bounds are computed by default."""
 
 
 def sheet(name: str) -> DataSheet:

@@ -45,7 +45,7 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     mend: str
     probes: tuple[Probe, ...]
     further: tuple[Cause, ...] = ()
-    """The next obstacles once the cause is fixed."""
+    """Further obstacles that appear once this cause is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0
     """Seconds that the doctor took."""
@@ -56,7 +56,7 @@ class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
 
 
 class Began(_Stage, frozen=True, kw_only=True, tag="began"):
-    """The child starts `what`. If it then falls silent, it hangs there."""
+    """The child process starts the step `what`. If nothing follows, it hangs there."""
 
     what: str
 
@@ -96,7 +96,7 @@ class Listed(_Stage, frozen=True, kw_only=True, tag="listed"):
 
 
 class Tried(_Stage, frozen=True, kw_only=True, tag="tried"):
-    """A small piece of work on the first GPU."""
+    """The result of a small computation on the first GPU."""
 
     what: str
     device: str = ""

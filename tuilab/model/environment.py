@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Python with a TensorFlow other than the lab's own, or with other settings."""
+    """A Python whose TensorFlow is not the lab's own, or that runs with other settings."""
 
     name: str = ""
-    """Host name for the arms; "" if it replaces the lab's own environment."""
+    """Name shown as the arms' host; "" if it replaces the lab's own environment."""
     python: str
-    """Path of the interpreter, links not followed."""
+    """Path of the interpreter; links are not followed."""
     folder: str
     """Folder of the environment."""
     variables: dict[str, str] = {}
@@ -28,7 +28,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def whose(machine: "Machine | MachineLine") -> str:
-    """Return the environment in words: folder, versions and settings; "" for the lab's own."""
+    """Return a description of the environment: folder, versions and settings; "" for the lab's own."""
     if not machine.environment:
         return ""
     versions = f"TensorFlow {machine.tensorflow}, Python {machine.python}"

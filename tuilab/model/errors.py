@@ -1,4 +1,4 @@
-"""Errors that the user can fix: each names the place, the value and what would be right."""
+"""Errors that the user can fix. Each names the place, the value and what was expected."""
 
 import msgspec
 
@@ -8,24 +8,24 @@ UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Exceptions that a decoder raises for invalid bytes: bad JSON, bad text, nested too deeply."""
 LONGEST = 20_000
 CLOSED = "own code closed the descriptors that the worker speaks through"
-"""A worker's last words."""
+"""Exit message of a worker whose user code closed its connection."""
 
 
 class InputError(ValueError):
     """Bad input from a user or a file. The command line exits with code 2."""
 
     def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
-        """words: the problem, instead of the value and the expectation."""
+        """words: a description of the problem, used instead of the value and the expectation."""
         self.where = where
         self.value = value
         self.expected = expected
-        # The place may be a file name or key that someone else chose.
+        # Someone else may have chosen the file name or key.
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 
 class CannotBeReadError(InputError):
-    """A file that cannot be read at the moment, so its content is not known."""
+    """Raised for a file that cannot be read at the moment, so its content is unknown."""
 
 
 class WorkerError(RuntimeError):
-    """The worker could not start, died, or broke the protocol. Exit code 3."""
+    """Raised if the worker could not start, died, or broke the protocol. Exit code 3."""

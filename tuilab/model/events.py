@@ -1,7 +1,7 @@
 """The protocol: every message from a worker.
 
-Each is one JSON line, `{"type": …, …}`. A replayed recording shows the same screens. Times in seconds, sizes
-in bytes.
+Each is one JSON line, `{"type": …, …}`. Replaying the recorded events shows the same screens. Times in
+seconds, sizes in bytes.
 """
 
 import re
@@ -26,8 +26,8 @@ PROTOCOL = 1
 Status = Literal["ok", "unavailable", "failed", "cancelled"]
 Ending = Literal["ok", "cancelled", "failed"]
 
-# Lines from another machine or a file may hold anything. Reject impossible times and counts before anyone
-# divides by them.
+# Lines from another machine or a file may contain anything. Reject impossible times and counts early,
+# before any code divides by them.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Calls = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
@@ -41,29 +41,27 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
-    """The first line, before TensorFlow is imported."""
+    """The first line, sent before TensorFlow is imported."""
 
     protocol: int
-    """The version of these messages, `PROTOCOL`."""
+    """The protocol version of these messages, `PROTOCOL`."""
     tuilab: str
-    """The version of the program."""
+    """The version of tuilab."""
     pid: int
     """Process id of the worker."""
     host: str = ""
-    """The machine's own name."""
+    """The machine's own host name."""
     parent: int = 0
-    """The process that started the worker; parent_since is its start in kernel ticks since boot.
-
-    Together they identify a process. 0 if not known.
-    """
+    """Process id of the process that started the worker; parent_since is its start in kernel ticks since
+    boot. Together they identify a process. 0 if unknown."""
     parent_since: int = 0
 
 
 class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
-    """The worker is starting: the stage, and its duration so far."""
+    """The worker is starting: the current stage, and its duration so far."""
 
     stage: str
-    """Importing TensorFlow, or opening devices."""
+    """The stage: importing TensorFlow, or opening devices."""
     elapsed_s: Seconds
     """Seconds since the worker started."""
     origin: str = ""
@@ -94,7 +92,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
     @property
     def message(self) -> str:
-        """The message without its time and place, to fit the first 80 columns."""
+        """The message without its time and source location, so that its start fits in 80 columns."""
         return _PREFIX.sub("", self.text)
 
 
@@ -106,11 +104,11 @@ class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
     """The process has ended, as the runner reports it. `code` is negative for a signal."""
 
     code: int
-    """Negative for a signal."""
+    """Exit code; negative if a signal killed the process."""
     message: str
     """The reason, in words."""
     expected: bool = False
-    """The worker was asked to exit."""
+    """True if the worker was asked to exit."""
     origin: str = ""
     """The host's name here, "" for this machine."""
 
@@ -134,7 +132,7 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One point of a sweep: the parameters that differ from the scenario's. Empty without a sweep."""
 
     index: Count
-    """Index in the run, from 0."""
+    """Index of the point in the run, from 0."""
     values: dict[str, Value] = {}
     """The parameters that differ from the scenario's."""
 
@@ -149,7 +147,7 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     budget: Budget
     machine: Machine
     at: str
-    """UTC, ISO 8601."""
+    """Start time in UTC, ISO 8601."""
     preset: str = ""
     sweep: Sweep | None = None
     worker: Workers = 0
@@ -157,18 +155,18 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     zygote: int | None = None
     """For a forked process, the index of its zygote; None for a fresh one."""
     code: dict[str, str] = {}
-    """Hashes of the user's files as this process read them, by file name."""
+    """Hashes of the user's files at the time this process read them, by file name."""
 
 
 class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
-    """Another host measures arms of the run; `host` is its name in `Arm.host`.
+    """Another host measures some of the run's arms; `host` is its name in `Arm.host`.
 
     In a fleet, `host` names a node, and `points` are the sweep points that it measured, from `began` to
     `ended` on that node's own clock.
     """
 
     host: str
-    """Its name in `Arm.host`; in a fleet the name of a node."""
+    """The host's name in `Arm.host`; in a fleet, the node's name."""
     machine: Machine
     points: tuple[Count, ...] = ()
     """In a fleet, the sweep points measured there."""
@@ -179,28 +177,28 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """A sweep adds a size that it had not announced."""
+    """A sweep adds a size that it did not announce at its start."""
 
     point: Point
 
 
 class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
-    """What the run is doing. `total` is 0 if the length is not known."""
+    """The current stage of the run. `total` is 0 if its length is unknown."""
 
     stage: str
     """The stage, in words."""
     done: Seconds = 0.0
-    """In `unit`."""
+    """The part already done, in `unit`."""
     total: Seconds = 0.0
-    """In `unit`; 0 if the length is not known."""
+    """The whole length, in `unit`; 0 if unknown."""
     unit: str = ""
-    """`s`, `share`, or the name of what is counted."""
+    """`s`, `share`, or the name of the counted things."""
     arm: str = ""
-    """The arm's id; empty if it concerns the whole run."""
+    """The arm's id; empty if the stage concerns the whole run."""
 
 
 class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
-    """An arm cannot run here (`unavailable`), raised (`failed`), or is known to compute on `device`."""
+    """An arm cannot run here (`unavailable`), raised an error (`failed`), or computes on `device`."""
 
     arm: str
     """The arm's id."""
@@ -208,13 +206,13 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     device: str | None = None
     """The observed device; None if nothing ran."""
     reason: str = ""
-    """Why, in a sentence."""
+    """The reason, in a sentence."""
     detail: str = ""
     """A traceback, if any."""
     error: tuple[str, ...] = ()
     """The exception type and its bases, most derived first."""
     point: Count | None = None
-    """None: the whole arm."""
+    """The sweep point; None if the whole arm is meant."""
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
@@ -223,13 +221,13 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
     arm: str
     point: Count
     first_s: Seconds
-    """Seconds to trace, optimise and compile."""
+    """Seconds of the first call: tracing, optimising and compiling included."""
     second_s: Seconds
-    """Seconds."""
+    """Seconds of the second call."""
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
-    """Blocks of a cell's warm-up in order, in seconds per call. Shown but never counted."""
+    """Warm-up blocks of a cell, in order. They are shown but not counted."""
 
     arm: str
     point: Count
@@ -238,18 +236,18 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
 
 
 class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
-    """A cell's warm-up has ended. `warm` is False if the time limit came first."""
+    """A cell's warm-up has ended. `warm` is False if it ran into the time limit."""
 
     arm: str
     point: Count
     seconds: Seconds
-    """Busy seconds."""
+    """Busy seconds of the warm-up."""
     calls: Count
-    """Number of calls."""
+    """Number of calls in the warm-up."""
     warm: bool
-    """False: the limit came before two windows agreed."""
+    """False if the time limit came before two consecutive windows agreed."""
     at_once: bool = False
-    """The first blocks were as fast as the last."""
+    """True if the first blocks were as fast as the last."""
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -262,11 +260,11 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     seconds: Seconds
     """Seconds of all calls and one synchronisation, less an empty synchronisation."""
     latency_s: Seconds | None = None
-    """A single synchronised call after the block; None if not measured."""
+    """Seconds of a single synchronised call after the block; None if not measured."""
 
     @property
     def per_call_s(self) -> float:
-        """Seconds per call; the sample for the statistics."""
+        """Seconds per call, used as the sample for the statistics."""
         return self.seconds / self.calls
 
 
@@ -278,10 +276,10 @@ class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
 
 
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
-    """Every active cell once, in random order. Sent at the end of the round."""
+    """One round: every active cell once, in random order. Sent at the end of the round."""
 
     index: Count
-    """From 0, over all workers of the run."""
+    """Index of the round, from 0, over all workers of the run."""
     blocks: tuple[Block, ...]
     elapsed_s: Seconds
     """Seconds since the rounds began."""
@@ -290,37 +288,39 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     canary_s: Seconds | None = None
     """Time of the small fixed workload that runs before and after the round; None if it is off."""
     repeated: bool = False
-    """The canary had moved, and an earlier attempt at this round was discarded."""
+    """True if this round was repeated: the canary's time had changed, and the earlier attempt was discarded.
+    """
     worker: Workers = 0
-    """The worker that measured it."""
+    """Index of the worker that measured the round."""
 
 
 class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """Other load during consecutive rounds: a quarter of a second, or one round."""
+    """The load from other processes during a round, or during consecutive rounds of a quarter of a second."""
 
     first: Count
-    """Index of the first round, from 0: of the process in an event, of the run in a run's state."""
+    """Index of the first round, from 0. In an event, it counts the process's rounds; in a run's state, the
+    run's."""
     rounds: Count
     """Number of rounds."""
     others: Seconds
-    """Average number of processors that others used, including neighbours of a virtual machine."""
+    """Average number of processors that other processes used, including neighbours of a virtual machine."""
     canary_s: Seconds
     """Median time of the small fixed workload that runs before and after each round."""
 
 
 class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):
-    """Other load while one process measured a point; sent after its rounds."""
+    """The load from other processes while one process measured a point; sent after the point's rounds."""
 
     windows: tuple[HostWindow, ...]
 
 
 class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
-    """Where a call's time goes, by one process after its rounds."""
+    """The account of a call's time, measured by one process after its rounds."""
 
     arm: str
     point: Count
     account: Account
-    """Of the calls next to the profile; not yet scaled to the arm's median."""
+    """The account of the calls next to the profile, not yet scaled to the arm's median."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -341,27 +341,26 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     dtype: str = ""
     """Dtype of the output."""
     requested: str = ""
-    """The device that the code or scope requested; "" if none."""
+    """The device that the code or its device scope requested; "" if none."""
     reason: str = ""
     """The reason for the placement, in a sentence."""
     bytes: Count = 0
     """Bytes of the output; 0 if not known."""
     count: Calls = 1
-    """Number of identical rows merged into this one."""
+    """Number of identical rows that this one stands for."""
     gpu: bool | None = None
-    """True if a GPU of this TensorFlow build would run it with its data on the device: a forecast from the
-    kernel registry. None if it does not apply.
-    """
+    """True if a GPU would run the op in this TensorFlow build, if the op's data were on the device: a
+    forecast from the kernel registry. None if the question does not apply."""
     evidence: str = ""
     """Evidence for the reason."""
     layer: str = ""
     """For a model, the layer or name scope of the op; "" otherwise."""
     code: str = ""
-    """A stable name for the first cause of the placement: `no-kernel`, `scope`."""
+    """A stable code for the first cause of the placement: `no-kernel`, `scope`."""
 
     @property
     def on_host(self) -> bool:
-        """True if the host computes the op: on a CPU, or with a GPU kernel that works in host memory."""
+        """True if the host computes the op: on a CPU, or in a GPU kernel that works in host memory."""
         cpu = family(self.device.rpartition("device:")[2]) == "CPU"
         return self.kind == "op" and (cpu or (self.memory != "" and self.gpu is False))
 
@@ -373,7 +372,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 XLA_PROGRAM = "XLA program"
-"""The node for everything that XLA compiled into one program."""
+"""Name of the node that stands for everything that XLA compiled into one program."""
 
 
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
@@ -389,22 +388,22 @@ def ops_of(nodes: Iterable[Node]) -> list[Node]:
 def copies_of(nodes: Iterable[Node]) -> list[Node]:
     """Return the copies among an arm's nodes that cross from one memory to another.
 
-    What a GPU's ops compute in host memory is sent as a copy too, and stays there (`memory`).
+    A result that a GPU op computes in host memory is also sent as a copy, but stays there (`memory`).
     """
     return [node for node in nodes if node.kind == "copy" and not node.memory]
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
-    """Where an arm's ops ran, as observed. An arm may get several events; their rows add up."""
+    """Where the ops of an arm ran, as observed. An arm may get several such events, whose rows add up."""
 
     arm: str
     nodes: tuple[Node, ...]
-    """Rows; those of several events for one arm add up."""
+    """The ops. If an arm has several events, all their rows count."""
     point: Count = 0
 
 
 class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
-    """The work of one call at a point, as declared by the workload or read from the graph."""
+    """The work of one call at a point, as declared by the workload or counted in the graph."""
 
     arm: str
     point: int
@@ -427,7 +426,7 @@ class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
 
 
 class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
-    """The measured roofs of a machine of the run, from before or after the run."""
+    """The measured roofs of a machine in the run, from before or after the run."""
 
     roofs: Roofs
 
@@ -446,7 +445,7 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
 
 
 class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
-    """A doubt about a figure, in words. `arm` is empty for the whole run."""
+    """A doubt about a figure, in words. `arm` is empty if it concerns the whole run."""
 
     code: str
     """A stable name for scripts."""
@@ -455,18 +454,24 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     arm: str = ""
     """The arm's id; empty for the whole run."""
     point: Count | None = None
-    """A sweep point; None for the whole arm or run."""
+    """The sweep point; None if the whole arm or run is meant."""
 
 
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
-    """An arm was profiled in a separate pass, usually after the run. The last one counts."""
+    """An arm was profiled in a separate pass, usually after the run.
+
+    If there are several, the last one counts.
+    """
 
     arm: str
     profile: Profile
 
 
 class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
-    """Added by the lab at the end of a run: the range of runs with the same settings on this machine."""
+    """The range of results from runs with the same settings on this machine.
+
+    The lab adds it at the end of a run.
+    """
 
     arm: str
     """Id of the arm that was fastest in this run and in each of the others."""
@@ -479,7 +484,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
-    """The run has ended. Its data is valid for every `status`."""
+    """The run has ended. Its data is valid whatever its `status`."""
 
     status: Ending
     message: str = ""
@@ -489,9 +494,10 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     elapsed_s: Seconds = 0.0
     """Seconds of the run's rounds."""
     reached: Seconds | None = None
-    """The largest relative half-width among the cells, None if there is none."""
+    """The largest relative half-width among the cells; None if no cell has an interval."""
     roofs_due: bool = False
-    """The machine's roofs are still to be measured, as the request asked (`roofs_later`)."""
+    """True if the machine's roofs must still be measured because the request postponed them (`roofs_later`).
+    """
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
@@ -503,23 +509,26 @@ class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
     """Selects the struct of `body`."""
     body: msgspec.Raw
     more: bool = False
-    """Further answers to the same request follow."""
+    """True if further answers to the same request follow."""
 
 
 class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
-    """A request that could not be carried out. `where`, `value` and `expected` are those of InputError."""
+    """A request that could not be carried out.
+
+    `where`, `value` and `expected` are the fields of InputError.
+    """
 
     request: str
-    """Empty if a whole worker is refused; `origin` is then its host's name here."""
+    """The request's id; empty if a whole worker is refused: `origin` is then its host's name here."""
     message: str
-    """The problem and what would be right."""
+    """The problem and what was expected."""
     detail: str = ""
-    """A traceback of the user's own code, if any."""
+    """A traceback in the user's own code, if there is one."""
     where: str = ""
     """The key or file with the problem."""
     origin: str = ""
     lacking: tuple[str, ...] = ()
-    """Arguments of own code whose shapes are missing."""
+    """Arguments of the user's function whose shapes are missing."""
 
 
 Event = (

@@ -1,4 +1,4 @@
-"""Expand a selection of arms into arms."""
+"""Expand an arm selection into single arms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: those of the machine. A family that the machine lacks still gives one arm with number 0, which
-    the worker reports as unavailable with the reason. Inputs are copied only to devices other than the host's
-    CPU:0.
+    devices: the devices of the machine. If the machine has no device of a family, one arm with number 0
+    remains; the worker reports it as unavailable with the reason. Inputs are copied only to devices other
+    than the host's CPU:0.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
@@ -46,7 +46,7 @@ def expand_on(
 ) -> tuple[Arm, ...]:
     """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
 
-    A kind of device that one host lacks is requested there only if no other host has it.
+    If a host lacks a kind of device, an arm for it is added there only if no other host has that kind either.
     """
     every = [
         msgspec.structs.replace(arm, host=host)
@@ -59,7 +59,7 @@ def expand_on(
 
 
 def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Sequence[str]:
-    """Drop dtypes that this device never supports, unless no others were requested."""
+    """Drop dtypes that this device never supports, unless that would drop them all."""
     if family(device) == "GPU":
         return dtypes
     return [dtype for dtype in dtypes if dtype not in declaration.gpu_dtypes] or dtypes

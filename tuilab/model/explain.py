@@ -1,4 +1,4 @@
-"""Questions to a worker about op placement, and its answers."""
+"""Questions to a worker about op placement, and the worker's answers."""
 
 import msgspec
 
@@ -12,11 +12,11 @@ class ExplainOp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     op: str
     dtype: str = ""
-    """"" for every dtype of the op."""
+    """The dtype to explain; "" for every dtype of the op."""
 
 
 class KernelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Kernels of one device with the same arguments in host memory."""
+    """Kernels on one device that keep the same arguments in host memory."""
 
     device: str
     """`CPU`, `GPU`, or `DEFAULT`, which also serves a GPU."""
@@ -30,37 +30,37 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     op: str
     dtype: str | None
-    """As requested; None if not."""
+    """The dtype in the request; None if it named none."""
     gpu: bool
-    """True if a GPU of this build would run it with its data on the device."""
+    """True if a GPU would run the op in this build, if the op's data were on the device."""
     reason: str
     evidence: str
     kernels: tuple[KernelLine, ...]
     code: str
     """Stable name of the reason."""
     attribute: str = ""
-    """The type attribute of the dtype; "" if the op has none."""
+    """The op's attribute that holds the dtype; "" if the op has none."""
     forced: str = ""
-    """TensorFlow's message when the op is forced onto the GPU; "" if that could not be tried."""
+    """TensorFlow's error message when the op is forced onto the GPU; "" if that could not be tried."""
     gpu_visible: bool = False
 
 
 class ExplainScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `explain-scenario`: the arms to run once."""
+    """The body of the question `explain-scenario`: arms that run once each."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
 
 
 class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
-    """The observed placement of one arm, or why there is none."""
+    """The observed placement of one arm, or the reason why there is none."""
 
     arm: str
     requested: str
     label: str = ""
-    """The label for people, as in a run."""
+    """The arm's display label, as in a run."""
     device: str | None = None
-    """None if nothing ran."""
+    """The device that computed; None if nothing ran."""
     nodes: tuple[Node, ...] = ()
     ops: int = 0
     folded: int = 0
@@ -70,7 +70,7 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of the scenario, and whether a GPU of this build would run it. Contains no time."""
+    """An op of the scenario, and whether a GPU would run it in this build. Contains no times."""
 
     op: str
     dtype: str
@@ -90,8 +90,8 @@ class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
     no_gpu: str
     arms: tuple[ArmPlacement, ...]
     forecast: tuple[ForecastRow, ...]
-    """Over all arms observed on the first arm's device; count: the largest of any arm."""
+    """Ops of all arms observed on the first arm's device; count: the largest count in any arm."""
     sentence: str
     """The answer in words."""
     forced: str = ""
-    """TensorFlow's message for the first op that no GPU would run, when forced there."""
+    """TensorFlow's error message when the first op without GPU support is forced onto the GPU."""

@@ -1,4 +1,4 @@
-"""JSON lines between the lab and a watched program on another machine."""
+"""Messages between the lab and a watched program on another machine, as JSON lines."""
 
 import msgspec
 
@@ -6,45 +6,45 @@ from tuilab.model.program import Page
 
 
 class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
-    """The program wrote this to its terminal."""
+    """Text that the program wrote to its terminal."""
 
     data: bytes
 
 
 class Shown(msgspec.Struct, frozen=True, tag="page"):
-    """Its current page, and the seconds of the latest steps by number."""
+    """The program's current page, and the seconds of its latest steps by number."""
 
     page: Page
     steps: dict[int, float] = {}
 
 
 class Over(msgspec.Struct, frozen=True, tag="over"):
-    """The program ended with that exit code; negative for a signal."""
+    """The program's exit code; negative if a signal killed it."""
 
     code: int
 
 
 class Type(msgspec.Struct, frozen=True, tag="type"):
-    """Type this at its terminal."""
+    """Type this text at the program's terminal."""
 
     data: bytes
 
 
 class Signal(msgspec.Struct, frozen=True, tag="signal"):
-    """Send it this signal."""
+    """Send a signal to the program."""
 
     number: int
 
 
 class Resize(msgspec.Struct, frozen=True, tag="resize"):
-    """Set the size of its terminal."""
+    """Set the size of the program's terminal."""
 
     columns: int
     rows: int
 
 
 class Choose(msgspec.Struct, frozen=True, tag="choose"):
-    """Show this process on the page; 0 for the busiest one."""
+    """Show the page of this process; 0 for the busiest process."""
 
     pid: int
 

@@ -1,4 +1,4 @@
-"""Files that the user names: read only if regular, written atomically."""
+"""Access to files that the user names: reads only regular files, and writes atomically."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Describe what is there instead of a regular file: `a pipe`; "" for a regular or missing file."""
+    """Describe an entry that is not a regular file: `a pipe`; "" for a regular or missing file."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def kind_of(path: Path) -> str:
 
 
 def expanded(words: Path | str) -> Path:
-    """Return the path with `~` expanded, or unchanged if the home is not known."""
+    """Return the path with `~` expanded, or unchanged if the home folder is unknown."""
     return Path(os.path.expanduser(words))
 
 
@@ -48,9 +48,9 @@ def printable_path(path: Path | str) -> str:
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
-    """Open a file without waiting for pipes or devices.
+    """Open a file without blocking on pipes or devices.
 
-    most: largest size in bytes. Raises InputError if it is not a regular file, too large, or unreadable.
+    most: maximum size in bytes. Raises InputError if the file is not a regular one, too large, or unreadable.
     """
     if is_held(path):
         raise InputError(printable_path(path), "a history that is open", "another file")
@@ -77,7 +77,7 @@ def read_regular(path: Path, most: int) -> bytes:
             data = stream.read(most + 1)
         except OSError as error:
             raise CannotBeReadError(printable_path(path), _why(error), _READ, _words(error)) from None
-    if len(data) > most:  # the file is growing
+    if len(data) > most:  # the file may be growing
         raise InputError(
             printable_path(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes"
         )
@@ -90,18 +90,18 @@ def _words(error: OSError | ValueError) -> str:
 
 
 def _why(error: OSError | ValueError) -> str:
-    # File names cannot hold a NUL or a lone surrogate.
+    # File names cannot contain a NUL or a lone surrogate.
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
 @contextmanager
 def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """Open a file for atomic writing; all files of this program are written this way.
+    """Open a file for atomic writing. This program writes all its files this way.
 
-    The data goes to a temporary file next to the target, is synced, and is renamed, so a full disk, a limit
-    or a kill leaves the old file intact. An existing file keeps its owner and mode; a new one gets `mode`,
-    less the umask. Special files such as /dev/stdout are written directly. Databases are never replaced: a
-    history may hold everything a user has measured. Temporary files of killed writers are removed. Raises
+    The data goes to a temporary file next to the target, is synced, and is renamed, so the old file survives
+    a full disk, a quota or a kill. An existing file keeps its owner and mode; a new one gets `mode`, less the
+    umask. Special files such as /dev/stdout are written directly. Databases are never replaced, because a
+    history may hold all of a user's measurements. Temporary files of killed writers are removed. Raises
     OSError, which names the file.
     """
     try:
@@ -126,7 +126,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
                 yield stream
                 stream.flush()
                 os.fsync(fd)
-                os.replace(beside, target)  # while it is locked
+                os.replace(beside, target)  # rename while the lock is held
         except BaseException:
             with contextlib.suppress(OSError):
                 beside.unlink()
@@ -141,7 +141,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 def _resolved(path: Path) -> Path:
     """Follow links as most kernels do, except another user's links in a shared folder.
 
-    An attacker could otherwise guess a temporary name and redirect the write.
+    Otherwise an attacker could guess a temporary name and redirect the write.
     """
     for link in (path.absolute(), *path.absolute().parents):
         for _ in range(_MOST_LINKS):
@@ -179,19 +179,22 @@ def _beginning(target: Path) -> str:
 
 
 def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
-    """Create a temporary file next to the target. Its lock shows other processes that the writer is alive."""
+    """Create a temporary file next to the target.
+
+    Its lock shows other processes that its writer is still alive.
+    """
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        with contextlib.suppress(OSError):  # no locks on this file system: then nobody removes it
+        with contextlib.suppress(OSError):  # without locks on this file system, nobody removes it
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
             return fd, beside
-        os.close(fd)  # removed before it was locked
+        os.close(fd)  # another process removed it before it was locked
 
 
 def _remove_left(target: Path) -> None:
-    """Remove unlocked temporary files of this target: their writers have ended."""
+    """Remove temporary files of this target that are unlocked, because their writers have ended."""
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]
@@ -215,7 +218,7 @@ def _as_before(fd: int, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the new name to disk if the system can; the content is already synced."""
+    """Sync the folder, so that the new name is on disk, if the system can; the content is already synced."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -225,13 +228,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_bytes(path: Path, data: bytes, mode: int = PRIVATE) -> None:
-    """Write a file as `written` does. Raises OSError."""
+    """Write bytes to a file, like `open_atomic`. Raises OSError."""
     with open_atomic(path, mode) as stream:
         stream.write(data)
 
 
 def write_text(path: Path, parts: Iterable[str], mode: int = PRIVATE) -> None:
-    """Write text as `written` does. Raises OSError."""
+    """Write text to a file, like `open_atomic`. Raises OSError."""
     with open_atomic(path, mode) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))

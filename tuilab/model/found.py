@@ -1,7 +1,7 @@
-"""Findings of all kinds: mistakes in documents, doubts about figures, limits, causes.
+"""Base class of all findings: mistakes in documents, doubts about figures, limits, causes.
 
-One scale of severity, one order, one way to print. A subclass adds where it was found, and may keep an older
-name of a field in JSON.
+They share one scale of severity, one order and one print format. A subclass adds the place, and may keep an
+older field name in JSON.
 """
 
 from typing import Literal
@@ -13,14 +13,14 @@ SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Something found: a stable code, a sentence with the numbers behind it, and what to do."""
+    """A finding: a stable code, a sentence with the numbers behind it, and a remedy."""
 
     code: str
     """Stable, for scripts."""
     message: str
     """A sentence with the numbers behind it."""
     remedy: str = ""
-    """What to do; "" for nothing."""
+    """What to do; "" if there is nothing to do."""
     severity: Severity = "warning"
     """error: a figure is wrong, or most of the time is lost; warning: it may mislead, or a good part is lost;
     note: a remark."""
@@ -42,5 +42,5 @@ def at_least(severity: Severity, least: Severity) -> bool:
 
 
 def sentence(text: str) -> str:
-    """Return the text with a full stop, unless it ends a sentence already."""
+    """Return the text with a full stop at its end, unless it already ends a sentence."""
     return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."

@@ -1,4 +1,4 @@
-"""The databases that SQLite has open in this process. Nothing else may open them meanwhile.
+"""Databases that SQLite has open in this process. No other code in the process may open them meanwhile.
 
 POSIX locks belong to a process: closing any descriptor of a file drops all of the process's locks on it,
 including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an
@@ -20,7 +20,7 @@ _lock = threading.Lock()
 
 
 def identity(path: Path) -> Identity | None:
-    """Return the identity of the file with that name; None if there is none."""
+    """Return the identity of the file at that path; None if there is no file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -29,13 +29,13 @@ def identity(path: Path) -> Identity | None:
 
 
 def hold(file: Identity) -> None:
-    """Count one more connection to the database."""
+    """Count one more connection to this database."""
     with _lock:
         _held[file] += 1
 
 
 def release(file: Identity) -> None:
-    """Count one connection fewer."""
+    """Count one connection to this database fewer."""
     with _lock:
         _held[file] -= 1
         if _held[file] <= 0:
@@ -43,14 +43,14 @@ def release(file: Identity) -> None:
 
 
 def users(path: Path) -> int:
-    """Return the number of this process's connections to that database."""
+    """Return the number of connections that this process has to that database."""
     found = identity(path)
     with _lock:
         return _held.get(found, 0) if found else 0
 
 
 def is_held(path: Path) -> bool:
-    """Return True if the path is a database open here, or one of its companion files."""
+    """Return True if the path is a database that this process has open, or one of its companion files."""
     if not _held:
         return False
     name = os.fspath(path)

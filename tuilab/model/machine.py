@@ -1,4 +1,4 @@
-"""The machine that measured."""
+"""The machine on which a run was measured."""
 
 import hashlib
 from typing import ClassVar
@@ -8,7 +8,7 @@ import msgspec
 from tuilab.model.verdicts import EMULATED
 
 OPEN_GPUS = "TUILAB_GPUS"
-"""Environment variable of a worker: numbers of the GPUs to open; `0` by default, empty for none."""
+"""Environment variable for a worker: the numbers of the GPUs to open; `0` by default, empty for none."""
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,19 +21,22 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute_capability: str = ""
     """`9.0`."""
     memory: int = 0
-    """Bytes that TensorFlow may use; for a GPU, the free bytes when it is opened; 0 if it is not open."""
+    """Bytes that TensorFlow may use; for a GPU, the bytes that were free when it was opened; 0 if it is not
+    open."""
 
     @property
     def emulated(self) -> bool:
-        """Return True if the device is software: its figures come from no GPU."""
+        """Return True if the device is emulated in software, so that its figures do not come from a
+        real GPU.
+        """
         return self.description.startswith(EMULATED)
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Host, processor, devices and versions. Every saved figure refers to one."""
+    """Host, processor, devices and versions of a machine. Every saved figure refers to one."""
 
     longest_text: ClassVar[int] = 500
-    """Longest text in characters; texts appear in tables (see `model.sanitize`)."""
+    """Maximum length of a text in characters, because texts appear in tables (see `model.sanitize`)."""
 
     host: str
     """The machine's own name."""
@@ -48,16 +51,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tensorflow: str
     devices: tuple[Device, ...] = ()
     cuda_build: bool = False
-    """TensorFlow was built with CUDA."""
+    """True if TensorFlow was built with CUDA."""
     cuda_version: str = ""
     """CUDA version that TensorFlow was built for."""
     driver: str = ""
     """Version of the NVIDIA driver."""
     tuilab: str = ""
     no_gpu: str = ""
-    """Why no GPU is visible; "" if one is."""
+    """Why no GPU is visible; "" if a GPU is visible."""
     environment: str = ""
-    """Folder of the environment whose Python measured; "" for the lab's own."""
+    """Folder of the Python environment that measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
     """Settings of that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
@@ -68,22 +71,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """True if one of its GPUs is software; texts about it then say `EMULATED`."""
+        """True if one of its GPUs is emulated in software; texts about such a machine say `EMULATED`."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
     def emulated_note(self) -> str:
-        """The sentence for outputs about its GPU: `EMULATED: …`; "" for a real one."""
+        """The sentence that marks output as emulated: `EMULATED: …`; "" for a real GPU."""
         note = f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU."
         return note if self.emulated else ""
 
     def mark_title(self, title: str) -> str:
-        """Return the title of results from this machine: `Demo (EMULATED GPU)` if its GPU is software."""
+        """Return the title for results from this machine: `Demo (EMULATED GPU)` if its GPU is software."""
         return f"{title} ({EMULATED} GPU)" if self.emulated else title
 
     @property
     def gpu_models(self) -> tuple[str, ...]:
-        """The unchanging part of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
+        """The fixed properties of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
         return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
 
     @property

@@ -1,4 +1,4 @@
-"""One machine's summary of one run, small enough to compare a thousand machines."""
+"""A summary of one run on one machine, small enough to compare a thousand machines."""
 
 import msgspec
 
@@ -7,7 +7,9 @@ from tuilab.model.result import CrossoverStatus
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The fastest arm of a kind of device: label without host, median in seconds per call."""
+    """The fastest arm on one kind of device: its label without the host, and its median in seconds
+    per call.
+    """
 
     label: str
     median_s: float
@@ -28,7 +30,7 @@ class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One machine's part in a run."""
+    """One machine's results in a run."""
 
     run: str
     at: str
@@ -55,12 +57,12 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def best(self) -> Best | None:
-        """The faster of the two."""
+        """The faster of the best CPU and GPU arms."""
         both = [best for best in (self.on_cpu, self.on_gpu) if best is not None]
         return min(both, key=lambda best: best.median_s, default=None)
 
     @property
     def kind(self) -> str:
-        """`CPU` or `GPU`, the kind of the fastest arm; "" if nothing was measured."""
+        """The kind of device of the fastest arm, `CPU` or `GPU`; "" if nothing was measured."""
         best = self.best
         return "" if best is None else "GPU" if best is self.on_gpu else "CPU"

@@ -1,4 +1,4 @@
-"""A model file as a worker found it: inputs, weights, remarks."""
+"""The content of a model file, as a worker read it: inputs, weights, remarks."""
 
 from typing import Literal
 
@@ -10,29 +10,29 @@ Kind = Literal["keras", "saved_model", "captured"]
 
 
 class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One input, as declared in the file."""
+    """One input of the model, as declared in the file."""
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
-    """An open dimension has the name of its parameter: `batch`, `length`."""
+    """Sizes of the dimensions. An open dimension has the name of its parameter: `batch`, `length`."""
     values: str = ""
     """Description of its values: `integers from 0 to 999`."""
 
 
 class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One layer's work in a call, as the worker found it."""
+    """The work of one layer in a call, as the worker determined it."""
 
     name: str
     """Path in the model, `block/conv`; in a graph without layers, the name scope."""
     kind: str
-    """Class of the layer, `Conv2D`; for a name scope, the op that computes most."""
+    """Class of the layer, `Conv2D`; for a name scope, the op with the most computing time."""
     computing: float
     """Share (0 … 1) of the computing time, by the profile."""
     work: Work
-    """The work. Its inputs and outputs are bytes exchanged with other layers."""
+    """The layer's work. Its inputs and outputs are the bytes exchanged with other layers."""
     looping: float = 0.0
-    """Share (0 … 1) of the account's dispatch spent starting the ops of its loops."""
+    """Share (0 … 1) of the account's dispatch time that starts the ops in the layer's loops."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,14 +41,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     kind: str
     flop: float | None
-    """Operations (a multiply-add counts as two); None if nothing is counted."""
+    """Number of operations (a multiply-add counts as two); None if no operations are counted."""
     bytes: float
     """Bytes of its weights and of the data exchanged with other layers."""
     share: float
-    """Share (0 … 1) of the call, by the arm's account. The rest is outside of layers."""
+    """Share (0 … 1) of the call, by the arm's account. Time outside of layers makes up the rest."""
     bound_by: BoundBy
     of_roof: float | None = None
-    """The device's minimum time over the actual time (0 … 1); None if no roof is known."""
+    """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
 
 
 Source = Literal["shapes", "measured", "tried"]
@@ -63,12 +63,11 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ended_by: Literal["memory", "maximum"]
     """What ended the search: the device's memory, or the slider's largest batch."""
     memory: int
-    """Bytes that were free."""
+    """Bytes of memory that were free."""
     source: Source
     """`shapes`: estimated from tensor shapes.
 
-    `measured`: extrapolated from peaks of smaller batches. `tried`: calls of that batch ran.
-    """
+    `measured`: extrapolated from peaks of smaller batches. `tried`: calls with that batch ran."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,23 +79,24 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Number of weights, trainable or not."""
     inputs: tuple[ModelInput, ...]
     load_s: float = 0.0
-    """Seconds to load it; part of the time to a first prediction."""
+    """Seconds to load the model. They are part of the time until a first prediction."""
     batch: str = ""
-    """The parameter for the number of examples per call; "" if it is fixed."""
+    """The parameter that sets the number of examples per call; "" if that number is fixed."""
     fits: int | None = None
-    """The largest batch that fits on each device of the run, with any of its arms."""
+    """The largest batch that fits on every device of the run, with each of the arms."""
     fits_of: dict[str, int] = {}
-    """The same by variant: inference needs less memory than a training step."""
+    """The same by variant, because inference needs less memory than a training step."""
     fits_on: tuple[Fit, ...] = ()
-    """The same by device and variant, with what ended the search."""
+    """The same by device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
-    """Choices and remarks from opening it, in sentences."""
+    """Choices made while opening the file, and remarks, in sentences."""
     layers: tuple[Layer, ...] = ()
-    """In a result: each layer's part of a call of the arm `layers_of`, longest first."""
+    """In a result: the part of a call that each layer takes, for the arm `layers_of`, longest first."""
     layers_of: str = ""
-    """Id of the fastest profiled graph arm. XLA fuses layers, so its arms have none."""
+    """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses them."""
     layers_note: str = ""
-    """Why there are no layers, or that the profiled calls took a different time than the run's; else ""."""
+    """Why there are no layers, or a note that the profiled calls took a different time than the run's; else
+    ""."""
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,5 +109,5 @@ class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     fits: int | None
     """The largest batch that fits in free memory, estimated from shapes."""
     crossover: float | None
-    """The batch from which a GPU is faster; None if not found."""
+    """The batch size from which a GPU is faster; None if not found."""
     sentence: str = ""

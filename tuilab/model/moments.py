@@ -7,7 +7,7 @@ in_utc = False
 
 
 def when(at: str, *, seconds: bool = False) -> str:
-    """Format a UTC time in ISO 8601 as `2026-11-23 12:28`."""
+    """Format a UTC time (ISO 8601) for display: `2026-11-23 12:28`."""
     try:
         time = datetime.fromisoformat(at)
     except ValueError:

@@ -1,6 +1,6 @@
-"""Facts about TensorFlow op types in one table.
+"""Facts about TensorFlow op types, in one table.
 
-Names are those of the op registry. Facts that depend on the build (which dtypes have a GPU kernel) come from
+The names come from the op registry. Facts that depend on the build (which dtypes have a GPU kernel) come from
 the kernel registry (`worker/placement/registry.py`).
 """
 
@@ -19,7 +19,7 @@ RECEIVES = names("_Recv _HostRecv")
 CONSTANTS = names("Const HostConst _HostConst")
 PLACEHOLDERS = names("Placeholder PlaceholderWithDefault")
 CONTROL_FLOW = names("Enter Exit Switch Merge NextIteration LoopCond ControlTrigger")
-"""Ops of loops and branches. The runtime executes them without a launch."""
+"""Ops that implement loops and branches. The runtime executes them without a kernel launch."""
 CALLS = names("PartitionedCall StatefulPartitionedCall")
 LOOPS = names("While StatelessWhile")
 BRANCHES = names("If StatelessIf Case StatelessCase")
@@ -31,7 +31,7 @@ ITERATORS = names("IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional
 PASSING_ON = names("Identity IdentityN StopGradient PreventGradient Snapshot")
 RESHAPING = names("Reshape ExpandDims Squeeze")
 ALIASES = PASSING_ON | RESHAPING | names("EnsureShape Bitcast ReadVariableOp CheckNumerics GuaranteeConst")
-"""Ops that return the memory of their input."""
+"""Ops whose output shares the memory of their input."""
 SHAPES = names("Shape ShapeN Size Rank")
 """Ops that the optimiser evaluates from shapes."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
@@ -40,20 +40,20 @@ GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
 """Ops that read only the part of their first input that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
-"""Ops whose values come from outside the graph."""
+"""Ops that bring values into the graph from outside."""
 
 NO_WORK = (
     ARGUMENTS | RESULTS | CONSTANTS | PLACEHOLDERS | PASSING_ON | RESHAPING | SHAPES
     | names("NoOp EnsureShape ReadVariableOp VarHandleOp")
 )  # fmt: skip
-"""Ops that compute nothing, wherever they run."""
+"""Ops that compute nothing on any device."""
 MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIterator")
-"""Ops that move or rename data. Their placement says nothing about where the work is done."""
+"""Ops that move or rename data. Their placement does not show where the work is done."""
 HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
-"""Nodes left out of a placement: arguments, results, constants, copies and ordering."""
+"""Nodes that a placement leaves out: arguments, results, constants, copies and ordering."""
 
 PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
-"""How the names of ops begin that hold variables and iterators. No device computes them."""
+"""Prefixes of ops that hold variables and iterators. No device computes these ops."""
 
 # Kernels.
 
@@ -64,7 +64,7 @@ NO_LAUNCH = (
 )  # fmt: skip
 """Ops that a GPU executes, or may execute, without launching a kernel."""
 HOST_DTYPES = names("int32 int64 bool string resource variant") | {""}
-"""Dtypes whose results mostly stay in host memory, even if the op runs on a GPU."""
+"""Dtypes whose results usually stay in host memory, even if the op runs on a GPU."""
 ALWAYS_ON_HOST = names("string resource")
 """Dtypes that TensorFlow always keeps in host memory (`DataTypeAlwaysOnHost`)."""
 PYTHON = names("PyFunc PyFuncStateless EagerPyFunc")
@@ -108,7 +108,7 @@ OWN_KERNEL = (
     | names("""Conv Conv2DBackpropInput Conv2DBackpropFilter Conv3DBackpropInput Conv3DBackpropInputV2
     Conv3DBackpropFilter Conv3DBackpropFilterV2""")
 )  # fmt: skip
-"""Ops that no compiler fuses with one another: each launches at least one kernel."""
+"""Ops that no compiler fuses with each other, so each launches at least one kernel."""
 NO_ARITHMETIC = (
     NO_WORK
     | ALIASES

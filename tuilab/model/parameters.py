@@ -1,4 +1,4 @@
-"""Parameters. Slider, flag, validation, help text and sweep axis come from one declaration."""
+"""Parameters of a workload. One declaration gives the slider, flag, validation, help text and sweep axis."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Union, cast
@@ -17,7 +17,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     help: str
     label: str = ""
-    """Display name; "" derives it from `name`."""
+    """Display name; if "", it is derived from `name`."""
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -26,7 +26,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Integer(_Base, frozen=True, kw_only=True, tag="integer"):
-    """A whole number low … high in steps of `step`."""
+    """A whole number from low to high, in steps of `step`."""
 
     default: int
     low: int
@@ -35,7 +35,7 @@ class Integer(_Base, frozen=True, kw_only=True, tag="integer"):
 
 
 class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
-    """A whole number low … high on a logarithmic slider.
+    """A whole number from low to high, on a logarithmic slider.
 
     With `binary`, suffixes such as `64k` mean powers of 1,024, and the slider stops at powers of two.
     """
@@ -45,7 +45,7 @@ class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
     high: int
     binary: bool = True
     multiple: int = 1
-    """Only multiples of this are allowed, including `low`, `high` and `default`."""
+    """Only multiples of this number are allowed; `low`, `high` and `default` must be multiples too."""
 
 
 class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
@@ -86,7 +86,7 @@ Constraint = AtMost | MultipleOf
 
 
 def is_numeric(parameter: Parameter) -> bool:
-    """Return True if it can be a sweep axis."""
+    """Return True if the parameter can be a sweep axis."""
     return isinstance(parameter, Integer | LogInteger)
 
 

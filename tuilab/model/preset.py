@@ -1,4 +1,4 @@
-"""A preset: a scenario from a document, with its claim."""
+"""A preset: a scenario taken from a document, with the document's claim."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The document that a preset comes from."""
 
     document: str
-    """The number in the document's file name (`000`)."""
+    """The number at the start of the document's file name (`000`)."""
     example: int = 0
     """Number of the code example; 0 for a claim in prose."""
     title: str = ""
@@ -25,11 +25,11 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A scenario with its source, its claims and the mistakes in the document's code."""
 
     title: str
-    """A short title for a list."""
+    """A short title for lists."""
     workload: str
     """Name of a workload."""
     name: str = ""
-    """The name on the command line; the file name without its suffix."""
+    """The name used on the command line: the file name without its suffix."""
     summary: str = ""
     """A summary in one or two sentences."""
     parameters: dict[str, Value] = {}
@@ -43,7 +43,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     claims: tuple[Claim, ...] = ()
     """The document's claims, as conditions."""
     wrong: str = ""
-    """What the example's code fails to measure, in our words."""
+    """The mistakes that keep the example's code from measuring its claim, in our own words."""
     advice: str = ""
     """What to do instead."""
     sweep: Sweep | None = None

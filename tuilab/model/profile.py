@@ -1,4 +1,4 @@
-"""A call's time, op by op: a question to a worker and its answers. Times in seconds."""
+"""The profile of a call, op by op: a question to a worker and its answers. Times are in seconds."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "p
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `profile`: one arm of a scenario and about how long to run it."""
+    """The body of the question `profile`: one arm of a scenario, and the approximate seconds to run it."""
 
     scenario: Scenario
     arm: Arm
@@ -40,7 +40,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
     duration_s: float
     name: str
     phase: str = ""
-    """"" for none."""
+    """The span's phase; "" if it has none."""
 
     @property
     def end_s(self) -> float:
@@ -49,7 +49,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OpTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One op's time in a call."""
+    """The time that one op takes in a call."""
 
     op: str
     name: str
@@ -59,13 +59,14 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     count: float
     """Executions per call."""
     seconds: float
-    """Share of the call's time. Ops that overlap share it, so that the values add up."""
+    """The op's share of the call's time, in seconds. Overlapping ops share the time between them, so the
+    values add up."""
     busy_s: float
     """Total duration of the op's executions, which may overlap."""
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One phase of a call; the phases of a profile add up to `measured_s`."""
+    """The time of one phase in a call; all phases of a profile add up to `measured_s`."""
 
     phase: str
     """As in `account`."""
@@ -74,7 +75,7 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of a call in which a device ran at least one op."""
+    """Seconds of a call during which a device ran at least one op."""
 
     device: str
     seconds: float
@@ -82,7 +83,7 @@ class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm, profiled in a separate pass."""
+    """The profile of one arm, taken in a separate pass."""
 
     workload: str
     arm: str
@@ -92,19 +93,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     step_s: float
     """Mean seconds from one profiled call to the next."""
     measured_s: float
-    """Seconds of a call in nearby blocks without the profiler."""
+    """Seconds per call, measured without the profiler in blocks nearby."""
     ops_s: float
-    """Total seconds of the ops."""
+    """Sum of the ops' seconds."""
     rest: str
-    """The rest of the step, in words."""
+    """What fills the rest of the step, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """Sorted by seconds; after the first 500, one row for all others of a type."""
+    """Ops sorted by seconds. After the first 500, one summary row for all further ops of each type."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Number of nodes in such rows."""
+    """Number of ops merged into those summary rows (see `ops`)."""
     spans_left: int = 0
     """Number of timeline events cut off."""
     diagnosis: tuple[str, ...] = ()
@@ -116,9 +117,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a TensorBoard folder."""
+    """One file of a TensorBoard log folder."""
 
     path: str
-    """Path in that folder."""
+    """The file's path in that folder."""
     data: bytes
-    """Base64 in JSON."""
+    """The file's content, in Base64 in JSON."""

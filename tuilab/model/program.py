@@ -1,7 +1,7 @@
 """Messages from the observer of a watched program, and the page made from them.
 
-Seconds, bytes, shares of 1. The messages are those of `tuilab.observer`, which does not import this file.
-Times use the program's own clock.
+Units: seconds, bytes, shares of 1. `tuilab.observer` sends the messages; it does not import this file. Times
+use the program's own clock.
 """
 
 from typing import Any, Literal
@@ -23,7 +23,7 @@ AccountKind = Literal[
     "python", "waiting", "unknown",
 ]  # fmt: skip
 Key = int | tuple[str, int]
-"""What was called: the number of a tf.function, or the line of a gradient tape."""
+"""Identifies a called function: the number of a tf.function, or the line of a gradient tape."""
 PREFIX = "w"
 """Prefix of a watched program's id. A run's id is hexadecimal, so the two never clash."""
 
@@ -50,11 +50,11 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     clock: float = 0.0
     """Seconds since the epoch at `now`; 0 if not known."""
     environment: dict[str, str | None] = {}
-    """Device settings when Python started."""
+    """Environment variables that affect devices, as they were when Python started."""
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: defined in the user's code, not in a library."""
+    """A tf.function that was called. own: the user's code defines it, not a library."""
 
     number: int
     name: str
@@ -67,7 +67,7 @@ class Function(_Told, frozen=True, kw_only=True, tag="function"):
 
 
 class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
-    """Calls that traced: their duration and arguments."""
+    """Calls that traced a function: their duration and arguments."""
 
     number: int
     traces: tuple[tuple[float, list[list[Any]] | None], ...]
@@ -79,31 +79,30 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     now: float
     cpu: float = 0.0
     delayed: float = 0.0
-    """Total seconds in which the stepping thread was ready but had no processor."""
+    """Total seconds during which the stepping thread was ready to run but had no processor."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
-    """Calls: what, start, end, and whether it traced; the end is 0 if only the start was seen."""
+    """Calls: function, start, end, and whether the call traced; the end is 0 if only the start was seen."""
     waits: tuple[tuple[float, float], ...] = ()
     """Waits for a batch in Python: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
-    """Samples of the stepping thread: file, line, function, library between; the call (-1: between calls,
-    -2: waiting for a batch, -3: before the first step); count.
-    """
+    """Samples of the stepping thread: file, line, function, library called from there; the call (-1: between
+    calls, -2: waiting for a batch, -3: before the first step); count."""
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
-    """Values copied to the host: file, line, count, seconds, function."""
+    """Values that were copied to the host: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
     """NumPy arrays passed to a tf.function: its number, calls, bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
-    """Gradient tapes in Python: file, line, count, and whether a library owns them."""
+    """Gradient tapes in Python: file, line, count, and whether a library created them."""
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
     """NumPy arrays converted to tensors, in total: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
-    """Calls with new shapes of a function that XLA compiles, in total: its number, count, seconds."""
+    """Calls that passed new shapes to a function that XLA compiles, in total: its number, count, seconds."""
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """Stacks of user lines, outermost first, in which the stepping thread ran an eager op; count."""
+    """Stacks of the user's lines, outermost first, in which the stepping thread ran an eager op; count."""
     iterators: int = 0
     """Total number of dataset iterations started."""
     made: tuple[tuple[int, int], ...] = ()
-    """A tf.function that is created again for each call or two: its number, and how often."""
+    """tf.functions that the program creates again for each call or two: number, and how often."""
     makers: tuple[tuple[str, int, str, int], ...] = ()
     """Samples of other threads in the user's code, in total: file, line, function, count."""
 
@@ -122,7 +121,7 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     """GPU memory in use and its limit, in units of 16 MiB."""
     eager_functions: bool = False
     sessions: bool = False
-    """True in TensorFlow 1 graph mode."""
+    """True if the program uses TensorFlow 1 graph mode."""
     determinism: bool = False
     numerics: bool = False
     policy: str = ""
@@ -147,7 +146,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
-    """An iterated dataset; its stages, last first."""
+    """A dataset over which the program iterates; its stages, last first."""
 
     stages: tuple[Stage, ...]
     iterator: float = 0.0
@@ -155,7 +154,7 @@ class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
     """Shapes of its elements; None if not known."""
     file: str = ""
     line: int = 0
-    """The user's line that starts the iteration; "" for a library."""
+    """The user's line that starts the iteration; 0 if a library starts it."""
 
 
 class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
@@ -165,7 +164,8 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     name: str = ""
     nodes: tuple[tuple[str, str, str, str, int], ...] = ()
     shapes: tuple[tuple[Any, ...], ...] = ()
-    """Each node's inputs and outputs as [shape, dtype], and attributes; empty if a GPU is present."""
+    """Each node's inputs and outputs as [shape, dtype], and its attributes; empty if the program has a GPU.
+    """
     layers: tuple[str, ...] = ()
     """Names of the Keras layers in the function."""
     recurrent: tuple[tuple[str, str, str], ...] = ()
@@ -190,18 +190,18 @@ class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
 
 
 class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
-    """The observer failed; the program is not affected."""
+    """The observer failed; the program is unaffected."""
 
     text: str
     detail: str = ""
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program uses the profiler itself; no window opens meanwhile."""
+    """The program uses the profiler itself; no window can open meanwhile."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """A step was captured at its next call, as requested. problem: why it was not."""
+    """A step was captured at its next call, as requested. problem: why it was not captured."""
 
     number: Key
     folder: str
@@ -210,12 +210,11 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):
-    """Where the main thread spent its time since the previous message, from the start of Python."""
+    """Seconds of the main thread since the previous message, counted from the start of Python."""
 
     rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
-    """Kind; user lines, outermost first; library entry called by the last line; the user's function;
-    seconds.
-    """
+    """Kind; user lines, outermost first; library function that the last line calls; the user's function;
+    seconds."""
     calls: tuple[tuple[str, int, str, int, int], ...] = ()
     """Total calls: file, line, library entry, count, samples passed (0: unknown)."""
     wall: float = 0.0
@@ -255,7 +254,7 @@ Told = (
 
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Step time: number of steps, median with 95% interval, and what counts as a step."""
+    """Step time: number of steps, median with 95% interval, and the unit that counts as a step."""
 
     n: int = 0
     median_s: float | None = None
@@ -268,7 +267,7 @@ class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a step."""
+    """The time that one part of a step takes."""
 
     name: str
     seconds: float
@@ -294,7 +293,7 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of a step. reason: why it is not on a GPU; "" if it is."""
+    """An op of a step. reason: why it does not run on a GPU; "" if it does."""
 
     op: str
     device: str
@@ -306,15 +305,15 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding's change, measured on the program's own step."""
+    """The measured effect of a finding's change on the program's own step."""
 
     step: float | None = None
-    """How many times as fast the step ran."""
+    """Speedup of the step, as a factor."""
     step_ci95: tuple[float, float] | None = None
     program: float | None = None
-    """How many times as fast the program runs then, by the share of its time in steps."""
+    """Speedup of the whole program, as a factor, computed from the share of its time in steps."""
     said: str = ""
-    """What was measured, or why nothing was."""
+    """A sentence about the measurement, or why nothing was measured."""
 
 
 class Bottleneck(Found, frozen=True, kw_only=True):
@@ -329,31 +328,31 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     file: str = ""
     line: int = 0
     share: float | None = None
-    """Share of step time."""
+    """Share of the step time."""
     gain_at_most: float | None = None
     gain_ci95: tuple[float, float] | None = None
     program_share: float | None = None
     """Share of the program's wall time."""
     saves_s: float | None = None
-    """Estimated seconds that a fix saves."""
+    """Estimated seconds saved by the fix."""
     first: tuple[str, ...] = ()
-    """What to change before, so that the advice can be followed."""
+    """Changes to make first, so that this advice can be followed."""
     preset: str = ""
-    """The preset that shows the same problem."""
+    """The preset that demonstrates the same problem."""
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
-    """The finding that includes this one's time: fixing both gains no more."""
+    """The finding whose time includes this one's: fixing both gains no more than fixing that one."""
     tried: Tried | None = None
 
     @property
     def key(self) -> tuple[Code, str, int]:
-        """What tells it from the others: its cause and line."""
+        """Identifies the finding by its cause and line."""
         return self.code, self.file, self.line
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):
-    """An op that would stay on the CPU with a GPU present, and why."""
+    """An op that would stay on the CPU even with a GPU, and the reason."""
 
     op: str
     file: str = ""
@@ -362,7 +361,7 @@ class HostOp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
-    """The best case for the program on a GPU you do not have. Nothing is measured."""
+    """The best case for the program on a GPU that you do not have. Computed, not measured."""
 
     card: str
     """The data sheet's name, `h100`."""
@@ -378,7 +377,10 @@ class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """The cost of watching. share: of the program's time. windows: of the profiler."""
+    """The cost of watching the program.
+
+    share: part of the program's time. windows: number of profiler windows.
+    """
 
     share: float = 0.0
     processors_s: float | None = None
@@ -399,7 +401,7 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     """The largest part of its step."""
     share: float | None = None
-    """That part's share of the step."""
+    """Share of the step that this part takes."""
 
 
 PROGRAM = "program"
@@ -407,24 +409,24 @@ PROGRAM = "program"
 
 
 class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of one kind at one place in the program."""
+    """Seconds that the program spends on one kind of work at one place."""
 
     kind: AccountKind
     stack: tuple[str, ...] = ()
     """User lines as `file.py:12`, outermost first."""
     seconds: float = 0.0
     call: str = ""
-    """The TensorFlow or Keras entry that the innermost line calls, such as `Model.predict`, or ""."""
+    """The TensorFlow or Keras function that the innermost line calls, such as `Model.predict`, or ""."""
     function: str = ""
-    """The user's function that contains the innermost line."""
+    """The user's function around the innermost line."""
     count: int = 0
-    """Number of such calls from that line, if counted; 0 otherwise."""
+    """Number of such calls from that line, if they are counted; else 0."""
     samples: int = 0
     """Total samples passed to those calls; 0 if unknown."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """A device's load during the program: means of one sample per second."""
+    """The load of a device while the program ran: means over one sample per second."""
 
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""
@@ -436,7 +438,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     clock_hz: float | None = None
     clock_max_hz: float | None = None
     n: int = 0
-    """Samples."""
+    """Number of samples."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -454,13 +456,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[FunctionRow, ...] = ()
     ops: tuple[OpRow, ...] = ()
     ran_on: str = ""
-    """The devices on which its ops ran, in a sentence; "" without a profile."""
+    """The devices on which the program's ops ran, in a sentence; "" without a profile."""
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
     """Every second of the program, longest rows first."""
     on_a_gpu: OnGpu | None = None
-    """On a host without a GPU: the best case with one."""
+    """On a host without a GPU: the best case with a GPU."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
@@ -468,7 +470,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True):
-    """Several programs: the object that `tuilab watch --json` writes for several hosts."""
+    """The pages of several programs: the object that `tuilab watch --json` writes for several hosts."""
 
     programs: tuple[Page, ...]
     slowest: str = ""

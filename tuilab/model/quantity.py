@@ -16,9 +16,9 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 
 
 LEAST, GREATEST = 1e-9, 1e18
-"""Outside this range, figures have an exponent."""
+"""Figures outside this range are shown with an exponent."""
 EXACT = 18
-"""Longest whole number in digits; a longer one exceeds every parameter."""
+"""Maximum digits of a whole number; a longer one exceeds the range of every parameter."""
 
 
 def parse_integer(text: str, *, binary: bool = False) -> int:
@@ -57,7 +57,7 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
-    # 9.997 became 10.00: use one digit fewer.
+    # 9.997 was rounded to 10.00: use one digit fewer.
     return rounded, digits - 1 - math.floor(math.log10(abs(rounded)))
 
 
@@ -86,15 +86,12 @@ def unit_for(value: float, digits: int, units: Units = _PREFIXES) -> tuple[float
 
 
 def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
-    """Return the best unit for `seconds` as (seconds per unit, name)."""
+    """Return the best unit for `seconds` as a pair (seconds per unit, name)."""
     return unit_for(seconds, digits, _TIME_UNITS)
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """Format seconds with a fitting unit:
-
-    0.000483 as `483 µs`, with the digits that the interval supports.
-    """
+    """Format seconds in a fitting unit: 0.000483 as `483 µs`, with the digits that the interval supports."""
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
     return f"{significant(value / scale, digits)} {name}"
@@ -123,7 +120,7 @@ def half_of(ends: tuple[float, float] | None) -> float | None:
 
 
 def interval(low: float, high: float, like: float) -> str:
-    """Format `[0.47 0.50]` in the unit of `like`."""
+    """Format an interval, `[0.47 0.50]`, in the unit chosen for `like`."""
     digits = digits_for(like, (high - low) / 2)
     scale, _ = time_unit(like, digits)
     return f"[{significant(low / scale, digits)} {significant(high / scale, digits)}]"
@@ -174,11 +171,11 @@ def plural(number: int, noun: str) -> str:
 
 
 HELD = "\ue000"
-"""Stands for a non-breaking space in text that is about to be wrapped."""
+"""Placeholder for a non-breaking space in text that will be wrapped."""
 _UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
 _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
 
 
 def keep_on_line(text: str) -> str:
-    """Keep figures and units, and whole intervals, on one line."""
+    """Keep a figure and its unit, or a whole interval, on one line."""
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

@@ -1,4 +1,4 @@
-"""The protocol: every message to a worker."""
+"""The protocol to a worker: every message that it receives."""
 
 import json
 
@@ -13,7 +13,7 @@ from tuilab.model.subject import Model, subject_of
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     id: str
-    """Chosen by the sender; for a run, the run's id."""
+    """Id chosen by the sender; for a run, the run's id."""
 
 
 class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
@@ -27,9 +27,10 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     preset: str = ""
     """Name of the run's preset; "" if none."""
     pace: bool = False
-    """Wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not overlap."""
+    """Wait for `Painted` after each report (at most 0.25 s), so that the screen is not painted during a
+    timing."""
     cold: bool = False
-    """Rotate input buffers to exceed the last-level cache."""
+    """Rotate the input buffers, so that together they exceed the last-level cache."""
     latency: bool = True
     """Also time a single synchronised call per block."""
     phases: bool = True
@@ -43,44 +44,38 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     zygote: int | None = None
     """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False
-    """Build the arms, send only `TurnOver`, and time after a `Turn`.
-
-    Other processes of the run build at the same time and measure one after another.
-    """
+    """Build the arms, send only `TurnOver`, and start timing after a `Turn`. The run's other processes build
+    their arms at the same time and then measure one after another."""
     settled: tuple[str, ...] = ()
-    """For a further process, the arms that settled at once in an earlier one: they get a short warm-up."""
+    """For a further process, the arms that settled at once in an earlier process: their warm-up is short."""
     part: int = 0
-    """If arms must not share a process, the index of the part that this one measures, from 0."""
+    """If arms must not share a process, the index (from 0) of the part that this process measures."""
     spool: str = ""
     """A folder that holds the run's events until it is over, or `~` for the measuring machine's own.
 
-    If the other side disappears, the events stay there.
-    """
+    If the lab disappears, the events stay there."""
     finish: bool = True
-    """If the other side disappears, finish the run."""
+    """Whether to finish the run if the lab disappears."""
     points: tuple[Point, ...] = ()
     """Sweep points to measure instead of the whole grid, to resume a run."""
     turns: bool = False
-    """Other workers of this machine measure the same run.
-
-    Before each round, send `TurnOver` and stay idle until a `Turn`.
-    """
+    """True if other workers on this machine measure the same run. Before each round, this worker sends
+    `TurnOver` and stays idle until it gets a `Turn`."""
     roofs: tuple[Roofs, ...] | None = None
     """Known roofs of the machines that may measure.
 
-    The worker reports its own machine's roofs with the run, or measures them at the end if there are none.
-    None: without roofs.
-    """
+    The worker reports its own machine's roofs with the run, or measures them at the end if it has none. None:
+    do not measure or report roofs."""
     roofs_later: bool = False
     """Do not measure roofs with the run: `Finished` reports if they are due, and the lab asks for them."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
-    """Stop the run `id` between calls. The reading thread obeys immediately."""
+    """Stop the run `id` between calls. The worker's reading thread obeys immediately."""
 
 
 class Painted(_Request, frozen=True, kw_only=True, tag="painted"):
-    """The screen has drawn the last report of run `id`."""
+    """The lab has painted the last report of run `id`."""
 
 
 class Turn(_Request, frozen=True, kw_only=True, tag="turn"):
@@ -93,7 +88,7 @@ class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
     file: str
     """`path/to/file.py:name`, `model.keras` or `FOLDER:SIGNATURE`."""
     opening: Opening = AS_IT_IS
-    """What a model file may do, and its inputs."""
+    """Permissions for a model file, and its inputs."""
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
@@ -104,27 +99,28 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     body: msgspec.Raw = msgspec.Raw(b"{}")
     """The handler's struct as JSON."""
     idle: bool = False
-    """Answer only while there is no other request: the next one stops it, and it is refused."""
+    """Answer only while no other request is pending. The next request stops this one, which is then refused.
+    """
 
 
 class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):
-    """Exit after the current work."""
+    """Finish the current work and exit."""
 
 
 Request = Measure | Cancel | Painted | Turn | Declare | Ask | Shutdown
 
 CONFINE = "TUILAB_CONFINE"
-"""Environment variable of a worker that is confined from the start: the value of `confined_to`."""
+"""Environment variable of a worker that is confined from its start; its value comes from `confined_to`."""
 
 
 class _Measured(msgspec.Struct):
-    """The part of an `Ask` body that names what to measure."""
+    """The fields of an `Ask` body that name the code to measure."""
 
     scenario: Scenario | None = None
 
 
 def confined_to(request: Request) -> str:
-    """Return, as JSON, what the worker may open for the request; "" if it is not confined."""
+    """Return, as JSON, the files that the worker may open for the request; "" if it is not confined."""
     if isinstance(request, Declare):
         return scope(request.file, request.opening)
     if isinstance(request, Measure):
@@ -136,7 +132,7 @@ def confined_to(request: Request) -> str:
 
 
 def scope(file: str, opening: Opening) -> str:
-    """Return the same for a scenario's file: an untrusted model, its data and its code."""
+    """Return the same for the file of a scenario: an untrusted model, its data and its code."""
     if not file or opening.trust or not isinstance(subject_of(file), Model):
         return ""
     return json.dumps([file, opening.data, opening.code])

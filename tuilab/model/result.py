@@ -17,7 +17,7 @@ from tuilab.model.scenario import Scenario
 
 SCHEMA = 1
 SHORT = 18
-"""Maximum characters of a reason shown instead of a figure."""
+"""Maximum characters of a reason that is shown in place of a figure."""
 
 CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
 
@@ -33,7 +33,7 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     """Folder of the environment whose Python measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
-    """Its settings: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """Settings of that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
 class CaveatLine(Found, frozen=True, omit_defaults=True):
@@ -41,16 +41,17 @@ class CaveatLine(Found, frozen=True, omit_defaults=True):
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How far to trust the figures of the point."""
+    """How far the figures of the point can be trusted."""
 
     half_width: float | None
-    """Half-width of the widest 95% interval over its median (0 … 1); None if an arm has none."""
+    """The largest relative half-width: half of an arm's 95% interval over its median (0 … 1); None if an arm
+    has no interval."""
     wanted: float | None
-    """The half-width that the budget asked for."""
+    """The half-width that the budget requires."""
     precise: bool
-    """True if every arm reached it."""
+    """True if every arm reached that half-width."""
     reasons: tuple[str, ...]
-    """Reasons for doubt in two words each, most severe first."""
+    """Reasons for doubt, in two words each, most severe first."""
     badge: str
     """Precision and reasons in one line; "" if there is no doubt or no data yet."""
     of: str = ""
@@ -60,29 +61,29 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's pace in rounds without other load; `median_s` covers all rounds."""
+    """An arm's median in rounds without other load; the arm's own `median_s` covers all rounds."""
 
     median_s: float
     """Seconds per call."""
     ci95_s: tuple[float, float]
-    """Its 95% interval."""
+    """The 95% interval of the median."""
     n: int
     """Number of blocks."""
     sentence: str
-    """Both figures."""
+    """A sentence with both figures."""
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """One arm's figures. Times are seconds per call; None if it did not run."""
 
     id: str
-    """`cpu0.graph.resident.float32`, for scripts."""
+    """A stable id for scripts: `cpu0.graph.resident.float32`."""
     label: str
-    """For people."""
+    """The display label."""
     requested_device: str
-    """`GPU:0`."""
+    """The requested device: `GPU:0`."""
     device: str | None
-    """Observed; None if it did not run."""
+    """The observed device; None if the arm did not run."""
     mode: Mode
     dtype: str
     input: Input
@@ -91,33 +92,35 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     """`ok`, `unavailable`, `failed` or `cancelled`."""
     reason: str
-    """Why it is not `ok`."""
+    """Why the status is not `ok`."""
     median_s: float | None
-    """Median of blocks (throughput)."""
+    """Median over blocks (throughput)."""
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
     """Number of blocks."""
     latency_s: float | None
-    """Median of single synchronised calls."""
+    """Median over single synchronised calls."""
     first_call_s: float | None
-    """Seconds to trace, optimise, compile and run."""
+    """Seconds of the first call, which traces, optimises, compiles and runs."""
     second_call_s: float | None
-    """Seconds."""
+    """Seconds of the second call."""
     phases_s: dict[str, float]
     """Seconds per call by phase, as in `account`; they add up to `median_s`."""
     flags: tuple[CaveatLine, ...]
-    """Caveats."""
+    """Caveats about this arm."""
     account: Account | None = None
-    """The same with intervals and sources; None if not measured."""
+    """The phases with intervals and sources; None if not measured."""
     examples_per_s: float | None = None
-    """For a model, the batch over the median; None if the batch is fixed or there is no figure."""
+    """For a model, the batch divided by the median; None if the batch is fixed or there is no median."""
     roof: ArmRoof | None = None
-    """Relative to the device's roof; None if its work or time is not known."""
+    """The figures compared with the device's roof; None if the work or the time is unknown."""
     undisturbed: Undisturbed | None = None
-    """None if it equals `median_s` within the noise, or too few rounds were undisturbed."""
+    """The figures from undisturbed rounds; None if they equal `median_s` within the noise, or too few rounds
+    were undisturbed."""
     does: str = ""
-    """What the calls do, if the run's arms do different things. Only equal work is compared."""
+    """What the calls do, if the run's arms do different things. Arms are compared only if they do the same
+    work."""
 
     @property
     def half_width_s(self) -> float | None:
@@ -140,11 +143,11 @@ class Ratio(msgspec.Struct, frozen=True):
     b: str
     """An arm's id."""
     ratio: float
-    """a's time over b's."""
+    """Time of `a` divided by the time of `b`."""
     ci95: tuple[float, float]
     """Its 95% interval."""
     paired: bool = True
-    """True: from shared rounds. False: from each arm's mean, if they share no rounds."""
+    """True: computed from shared rounds. False: computed from each arm's mean, if they share no rounds."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -168,7 +171,7 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
     """Return the placement row of an op of that arm."""
-    # Positional, because a run may have 100,000 rows and keywords take ten times as long.
+    # Positional, because a run may have 100,000 rows, and keyword arguments take ten times as long.
     return PlacementRow(
         arm=arm,
         node=node.name,
@@ -210,7 +213,8 @@ class PointResult(msgspec.Struct, frozen=True):
     host: str = ""
     """The fleet node that measured it."""
     finished: bool = True
-    """False while it is measured or if it was cut short; then no sentence uses it."""
+    """False while the point is being measured, or if it was cut short. No sentence uses an unfinished point.
+    """
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,25 +225,25 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     """An arm's id."""
     at: float | None
-    """None unless `status` is found or several (then the first)."""
+    """The crossover; None unless `status` is `found` or `several` (the first one is given)."""
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""
     status: CrossoverStatus
     """`found`, `none`, `beyond`, `several` or `unknown`."""
     sentence: str = ""
-    """The same in words."""
+    """The crossover in words."""
     where: dict[str, Value] = {}
     """Value of the second axis, in a two-axis sweep."""
 
 
 class Diagnosis(Found, frozen=True):
-    """What limits an arm, and what to do."""
+    """What limits an arm, and the remedy."""
 
     message: str = msgspec.field(name="sentence")
     arm: str = ""
     """Id of the arm."""
     share: float = 0.0
-    """Share of a call, 0 … 1; 0 if it is about something else."""
+    """Share of a call, 0 … 1; 0 if the diagnosis is not about a part of the call."""
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +254,7 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
     alone_s: float
     together_s: float
     ratio: float
-    """Its time then over its time alone."""
+    """The arm's time in parallel divided by its time alone."""
     ci95: tuple[float, float]
     sentence: str
 
@@ -259,19 +263,21 @@ class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in two environments."""
 
     arm: str
-    """Label without the environment."""
+    """The arm's label without the environment."""
     ratio: float
-    """Time in the first environment over the second, round by round."""
+    """Time in the first environment divided by the time in the second, paired by round."""
     ci95: tuple[float, float] | None
     differs: bool
-    """True if a difference is reported. The chance of any false report in the run is at most 5%."""
+    """True if the two environments differ. The chance of any false report in the run is at most 5%."""
 
 
 class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two environments that took turns: which is faster at what, and other differences."""
+    """A comparison of two environments that took turns: which is faster in which arms, and other
+    differences.
+    """
 
     a: str
-    """Name of the first."""
+    """Name of the first environment."""
     b: str
     arms: tuple[EnvironmentRatio, ...]
     sentences: tuple[str, ...]
@@ -282,7 +288,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The object printed by `tuilab run --json`."""
 
     schema: int
-    """`1`."""
+    """Version of this format: `1`."""
     preset: str
     """Name of the preset; "" if none."""
     scenario: Scenario
@@ -293,7 +299,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     claims: tuple[Verdict, ...]
     placement: tuple[PlacementRow, ...]
     answer: str
-    """In sentences."""
+    """The answer, in sentences."""
     budget: str
     """`quick`, `standard` or `publish`."""
     status: str
@@ -302,7 +308,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     run: str
     """The run's id."""
     at: str
-    """UTC, ISO 8601."""
+    """Start time in UTC, ISO 8601."""
     elapsed_s: float
     """Seconds of the run's rounds."""
     rounds: int
@@ -322,13 +328,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     machines: dict[str, MachineLine] = {}
     """Each host's machine, by the arms' host name ("" for this one)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """For environments that took turns: the first compared with each other one."""
+    """For environments that took turns: comparisons of the first environment with each other one."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
-    """Lower bounds on a GPU you do not have, compared with the fastest CPU arm; not measured."""
+    """Lower bounds for a GPU that you do not have, compared with the fastest CPU arm; computed, not measured.
+    """
     sweep_bound: SweepBound | None = None
-    """The same along a sweep."""
+    """The same bounds along a sweep."""
     model: ModelInfo | None = None
     """The content of a model file."""
     batch: BatchAnswer | None = None

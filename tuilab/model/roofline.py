@@ -1,4 +1,4 @@
-"""Work, roofs and bounds: what a call must do, what a machine can do, and what follows."""
+"""Work, roofs and bounds: the minimum work of a call, a machine's limits, and the resulting minimum time."""
 
 from typing import Literal
 
@@ -7,28 +7,29 @@ import msgspec
 BoundBy = Literal[
     "arithmetic", "memory", "compute", "launches", "copies", "stalls", "input", "python", "not known"
 ]
-"""The largest part of a call; `compute` if neither the arithmetic nor the memory roof is near."""
+"""The part that takes most of a call; `compute` if the call is near neither the arithmetic nor the memory
+roof."""
 
 
 BOUND_WORDS = {"compute": "neither roof", "stalls": "waiting for the host"}
-"""Wording for parts whose names could be mistaken for a roof."""
+"""Wording for parts whose names could be confused with a roof."""
 
 
 def binding(by: BoundBy) -> str:
-    """Return the limiting part in words: a near roof, `neither roof`, `launches`, …"""
+    """Return the wording for the limiting part: the nearest roof, `neither roof`, `launches`, …"""
     return BOUND_WORDS.get(by, by)
 
 
 class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Ops of one type that stay on the CPU because they have no GPU kernel."""
+    """Ops of one type that stay on the CPU because no GPU kernel exists."""
 
     op: str
     runs: float
-    """Executions per call."""
+    """Number of executions per call."""
     reason: str
-    """Why no GPU runs it."""
+    """Why a GPU cannot run it."""
     to_host: float = 0.0
-    """Bytes of its inputs that a GPU made and that cross the bus."""
+    """Bytes of its inputs that a GPU computes and that must be copied to the host."""
     to_device: float = 0.0
     """Bytes of its results that a GPU reads."""
     seconds: float | None = None
@@ -36,72 +37,72 @@ class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Kernels(msgspec.Struct, frozen=True, array_like=True):
-    """Equal kernel launches: a row of `Work.each`."""
+    """Identical kernel launches: a row of `Work.each`."""
 
     dtype: str
-    """Dtype of the computation, as the roofs name it."""
+    """Dtype of the computation, named as in the roofs."""
     flop: float
     """Operations per execution."""
     bytes: float
     """Bytes read and written per execution."""
     runs: float
-    """Executions per call."""
+    """Number of executions per call."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The minimum work of one call. None means not known."""
+    """The minimum work of one call. None means unknown."""
 
     flop: float | None = None
-    """Arithmetic operations by convention; a multiply-add counts as two."""
+    """Number of arithmetic operations by convention; a multiply-add counts as two."""
     least_flop: float | None = None
-    """Operations that no known algorithm avoids, if fewer than the convention."""
+    """Number of operations that no known algorithm avoids, if that is smaller."""
     by_dtype: dict[str, float] = {}
-    """Operations by dtype, if there are several."""
+    """Number of operations by dtype, if there are several dtypes."""
     inputs: float | None = None
     """Bytes of the arguments, each counted once."""
     read: float | None = None
-    """Bytes of the arguments that are read, if fewer: a lookup's rows, a slice."""
+    """Bytes of the arguments that are really read, if fewer: the rows of a lookup, a slice."""
     outputs: float | None = None
     """Bytes of the results, each counted once."""
     state: float = 0.0
     """Other bytes that every call reads or writes on the device, such as weights."""
     dtype: str = "float32"
-    """Dtype of the computation, as the roofs name it; `tf32` if float32 may be multiplied as such."""
+    """Dtype of the computation, named as in the roofs; `tf32` if float32 may be multiplied as TF32."""
     to_device: float = 0.0
     """Bytes copied from the host to another device in every call, even for resident inputs."""
     to_host: float = 0.0
     """Bytes copied back in every call."""
     host_s: float = 0.0
-    """Host processor seconds per call on any device, such as preparing images."""
+    """Host processor seconds per call that are needed with any device, such as preparing images."""
     host_parallel: bool = False
-    """True if the host can spread them over its processors."""
+    """True if the host can spread that time over its processors."""
     host_only: bool = False
-    """True if the host does the work on any device (zlib), so no GPU is faster."""
+    """True if the host does all the work with any device (zlib), so a GPU cannot be faster."""
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()
-    """Those kernels; () if only their sum is known."""
+    """Those kernels; () if only their total is known."""
     serial: float = 0.0
-    """Iterations of the longest loop; they run in sequence in any mode."""
+    """Number of iterations of the longest loop; they run in sequence in any mode."""
     uncounted: tuple[str, ...] = ()
     """Op types whose arithmetic is not counted, most frequent first."""
     stays: tuple[Stay, ...] = ()
     """Ops without a GPU kernel; their work stays on the host."""
     gpu: "Work | None" = None
-    """With such ops: the rest, which a GPU can do."""
+    """If some ops have no GPU kernel: the remaining work, which a GPU can do."""
     note: str = ""
-    """The counting convention, if one was needed."""
+    """The counting convention, if it needs an explanation."""
     does: str = ""
     """What the call does, if other arms of the workload do something else: `inflating`."""
 
     @property
     def needed_flop(self) -> float | None:
-        """The operations that a bound may count."""
+        """The number of operations that a bound may assume."""
         return self.flop if self.least_flop is None else self.least_flop
 
     @property
     def bytes(self) -> float | None:
-        """Minimum bytes between the device and its memory."""
+        """Minimum bytes transferred between the device and its memory."""
         if self.inputs is None or self.outputs is None:
             return None
         return (self.inputs if self.read is None else self.read) + self.outputs + self.state
@@ -111,97 +112,99 @@ class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memory bandwidth for a working set."""
 
     working_set: int
-    """Bytes that the loop goes through repeatedly."""
+    """Bytes that the loop traverses repeatedly."""
     bytes_per_s: float
     """The fastest of triad, copy and read, counted as in STREAM (no write-allocate)."""
 
 
 class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Copies between host and device: latency + bytes / rate."""
+    """The cost of copies between host and device: latency + bytes / rate."""
 
     latency_s: float
     """Seconds of an empty copy, in the slower direction."""
     to_device: float | None = None
-    """Bytes per second; None if the time does not depend on the size."""
+    """Bytes per second; None if the copy's time does not depend on its size."""
     to_host: float | None = None
     """Bytes per second in the other direction."""
 
 
 class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The best figures seen on a device."""
+    """The best figures measured on a device."""
 
     memory: tuple[MemoryRoof, ...] = ()
-    """By working set, ascending. The last is the device's memory, the others are caches."""
+    """Memory roofs by working set, ascending. The last is the device's memory, the others are caches."""
     triad: float = 0.0
     """Bytes/s of a(i) = b(i) + s · c(i) in its memory; on a CPU, of STREAM's Add, which moves the same."""
     peaks: dict[str, float] = {}
     """FLOP per second by dtype, from a large matrix product."""
     launch_s: dict[str, float] = {}
-    """Seconds of a call that does nothing, by mode: one eager op, one graph, one XLA program."""
+    """Seconds of an empty call, by mode: one eager op, one graph, one XLA program."""
     copied_s: dict[str, float] = {}
-    """The same with the call's copying code, by mode; a CPU copies nothing."""
+    """Seconds of an empty call that includes the code for copies, by mode; on a CPU it copies nothing."""
     link: LinkRoof | None = None
     """Copies to and from host memory; None for the host's processor."""
 
 
 BUSY = 0.25
-"""Share of the processors above which other load matters."""
+"""Share of the processors above which the load from other processes matters."""
 
 
 class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Measured roofs of a machine. Each figure is the best ever seen there."""
+    """Measured roofs of a machine. Each figure is the best ever measured there."""
 
     machine: str
-    """The machine (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
+    """The machine's key (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
     at: str
     """Time of the last measurement: UTC, ISO 8601."""
     seconds: float
     """Seconds of the measurement."""
     sync_s: float
-    """Seconds of one synchronisation with nothing to wait for."""
+    """Seconds of one synchronisation when no work is pending."""
     others: float = 0.0
-    """Share of the processors (0 … 1) that others used meanwhile; the roofs may be too low."""
+    """Share of the processors (0 … 1) that other processes used meanwhile. With a large share, the roofs may
+    be too low."""
     devices: dict[str, DeviceRoofs] = {}
-    """By TensorFlow's name, `CPU:0`."""
+    """Roofs by TensorFlow's device name, `CPU:0`."""
     least: float | None = None
-    """The smallest difference (0.07: 7%) that twenty rounds detect nine times in ten; None: not measured."""
+    """The smallest relative difference (0.07 is 7%) that twenty rounds detect nine times in ten; None if not
+    measured."""
 
     @property
     def busy(self) -> bool:
-        """True if the machine was never idle: then an empty call took longer than necessary."""
+        """True if the machine was never idle, so that an empty call took longer than necessary."""
         return self.others > BUSY
 
 
 ROOFS_S = 1.0
-"""About how long roofs are measured after a machine's first run; `tuilab machine` takes longer."""
+"""Approximate seconds for measuring roofs after a machine's first run; `tuilab machine` takes longer."""
 
 
 class AskRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of the question `roofs`."""
 
     seconds: float = 3.0
-    """About how long to measure."""
+    """Approximate seconds for the measurement."""
 
 
 class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm relative to the roof of the device that computed it."""
+    """An arm compared with the roof of the device that computed it."""
 
     flop: float | None
     bytes: float | None
     flop_per_s: float | None
-    """Achieved, from the median."""
+    """Achieved operations per second, from the median."""
     bytes_per_s: float | None
-    """Achieved, from the minimum bytes of a call."""
+    """Achieved bytes per second, from the minimum bytes of a call."""
     roof: str
     """The roof, in words."""
     bound_s: float | None
     """Minimum seconds of a call on the device, by its measured roofs."""
     share: float | None
-    """Share of the roof (0 … 1): bound over median."""
+    """Share of the roof (0 … 1): bound divided by median."""
     bound_by: BoundBy
-    """The largest part of a call."""
+    """The part that takes most of a call."""
     uncounted: tuple[str, ...] = ()
-    """Op types whose arithmetic is not counted: with any, the figures are lower bounds."""
+    """Op types whose arithmetic is not counted. If there are any, the figures are lower bounds."""
     sentence: str = ""
 
 
@@ -219,7 +222,7 @@ Limit = Literal[
 
 
 class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
-    """Lower bound of a call's time on a GPU you do not have. Nothing is measured."""
+    """Lower bound for the time of a call on a GPU that you do not have. Computed, not measured."""
 
     gpu: str
     """The data sheet's name, `h100`."""
@@ -234,47 +237,46 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     variant: str = ""
     """The workload's variant, `training`; "" if it has none."""
     dtype: str = ""
-    """The arm's dtype; "" if dtype is not selectable."""
+    """The arm's dtype; "" if the workload has no dtype parameter."""
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
     kernels_s: float = 0.0
-    """Sum over all kernels of the longest of arithmetic, memory and launch."""
+    """Seconds of all kernels, each with the longest of its arithmetic, memory and launch times."""
     launches_s: float = 0.0
-    """Launching the kernels one by one, in eager or graph mode."""
+    """Seconds to launch the kernels one by one, in eager or graph mode."""
     kernels: int = 1
     """Number of kernels."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """Seconds spent by this host, with any GPU."""
+    """Seconds that this host spends, whatever the GPU."""
     stays_s: float = 0.0
-    """Seconds of the ops without a GPU kernel, measured on this host's CPU."""
+    """Seconds that ops without a GPU kernel take, measured on this host's CPU."""
     stays: tuple[Stay, ...] = ()
-    """Those ops."""
+    """The ops without a GPU kernel."""
     limited_by: Limit = "arithmetic"
     """The largest term."""
     measured_s: float | None = None
     """The fastest measured CPU arm of the same variant and dtype; None if there is none."""
     at_most: float | None = None
-    """Upper bound of the speedup over that arm; below 1 the GPU cannot win. None if not known."""
+    """Upper bound of the speedup over that arm; below 1, the GPU cannot win. None if unknown."""
     expected_s: tuple[float, float] | None = None
     """Expected seconds, from published timings and their bounds."""
     expected: tuple[float, float] | None = None
-    """The resulting speedups, smaller first."""
+    """The resulting speedups, smaller one first."""
     busy: tuple[float, float] | None = None
-    """`at_most` if starting a call costs what it did on this busy host, and if it costs nothing; None if
-    it was measured on an idle host.
-    """
+    """Two values of `at_most`: with the start cost of a call as measured on this busy host, and without any;
+    None if the host was idle when it was measured."""
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
     why: str = ""
-    """Why it is not known, or why no card can win."""
+    """Why the bound is unknown, or why no GPU can win."""
     unknown: tuple[str, ...] = ()
-    """Unknown facts about the work or the GPU, counted as zero."""
+    """Unknown facts about the work or the GPU, which count as zero."""
     fits: bool = True
     """True if the call fits in GPU memory."""
 
 
 class BoundPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU's bound at one size of a sweep."""
+    """The bound for a GPU at one size of a sweep."""
 
     value: int
     resident_s: float | None
@@ -289,5 +291,5 @@ class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
     axis: str
     points: tuple[BoundPoint, ...]
     overtakes_from: int | None
-    """The smallest measured size with a bound below the fastest CPU arm; None if there is none."""
+    """The smallest measured size at which the bound is below the fastest CPU arm; None if there is none."""
     sentence: str

@@ -1,4 +1,4 @@
-"""Many rounds of a run as arrays, so that a run's state need not process each one."""
+"""Many rounds of a run as arrays, so that they need not be processed one by one."""
 
 from array import array
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ class CellRounds:
     arm: str
     point: int
     rounds: "array[int] | None"
-    """Round index of each block, from 0; None if every round has one."""
+    """Round index of each block, from 0; None if every round has one block."""
     calls: "array[int]"
     seconds: "array[float]"
-    """Seconds of each block, all calls together."""
+    """Seconds of each block, for all its calls together."""
     latencies: "array[float]"
     """Seconds of the single calls, for blocks that have one."""
 
@@ -30,6 +30,6 @@ class Rounds:
     """Seconds, for rounds that have a canary."""
     repeated: int
     timed_s: float
-    """Total seconds inside timed blocks, from the start of the run to the last of these rounds."""
+    """Total seconds inside timed blocks, from the start of the run to the end of these rounds."""
     elapsed_s: float
-    """Seconds from the first round to the end of the last."""
+    """Seconds from the start of the first round to the end of the last."""

@@ -1,4 +1,4 @@
-"""A run's state: a fold over its events. A replay gives the same state as the live run."""
+"""A run's state, computed by folding its events. A replay gives the same state as the live run."""
 
 from array import array
 from dataclasses import dataclass, field
@@ -48,33 +48,31 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 
 @dataclass
 class ArmSamples:
-    """One arm at one point."""
+    """The samples of one arm at one point."""
 
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
     """The round of each sample."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
-    """First round of each further process; empty if one process measured everything."""
+    """Index of the first round of each further process; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
     """Zygote index of each further process; -1 for a fresh one."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
-    """Smallest sample."""
+    """The smallest sample."""
     slowest: float = -inf
-    """Largest sample."""
+    """The largest sample."""
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
-    """Warm-up samples in seconds per call, the second call first; not counted.
-
-    Arrays, because a list needs four times the memory.
-    """
+    """Warm-up samples in seconds per call, the second call first; they do not count. Stored in an array,
+    because a list needs four times the memory."""
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """Of the calls next to the profile; `analysis` scales it to the median."""
+    """The account of the calls next to the profile; `analysis` scales it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -98,17 +96,17 @@ class ArmState:
     arm: Arm
     label: str
     status: Status | None = None
-    """None until known."""
+    """The arm's status; None until it is known."""
     device: str | None = None
     reason: str = ""
     detail: str = ""
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """By point, from the process number in `placed_in` (the first is 1)."""
+    """Nodes by point, from the process with the number in `placed_in` (the first is 1)."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
-    """Work of a call, by point."""
+    """Work of one call, by point."""
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
     """For a model, the work of each layer, by point."""
     flags: list[Caveat] = field(default_factory=list)
@@ -116,13 +114,16 @@ class ArmState:
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the cell at that point; creates it if needed."""
+        """Return the cell at that point; creates it if it is missing."""
         return self.cells.setdefault(point, ArmSamples())
 
 
 @dataclass
 class RunState:
-    """Everything known about one run. `apply` folds in an event and returns whether it belongs to the run."""
+    """All that is known about one run.
+
+    `apply` folds in an event and returns whether it belongs to the run.
+    """
 
     run: str = ""
     scenario: Scenario | None = None
@@ -148,13 +149,13 @@ class RunState:
     rounds: int = 0
     canaries: "array[float]" = field(default_factory=lambda: array("d"))
     windows: list[HostWindow] = field(default_factory=list)
-    """Other load by rounds; empty if several hosts or workers share rounds."""
+    """Load from other processes, by rounds; empty if several hosts or workers share the rounds."""
     process_began: int = 0
-    """First round of the latest process."""
+    """Index of the first round of the latest process."""
     process_points: tuple[int, ...] = ()
     """Sweep points that a further process measures; () for all points."""
     process_begun: set[int] = field(default_factory=set)
-    """Points for which the latest process has reported something."""
+    """Points about which the latest process has reported something."""
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
@@ -170,11 +171,11 @@ class RunState:
 
     @property
     def running(self) -> bool:
-        """True between start and end."""
+        """True from the start of the run to its end."""
         return bool(self.run) and self.status is None
 
     def apply(self, event: Event) -> bool:
-        """Fold in `event`; return False if it does not belong to this run."""
+        """Fold in `event`; return False if the event belongs to another run."""
         if isinstance(event, RunStarted):
             self._start(event)
         elif getattr(event, "run", None) != self.run or not self.run:
@@ -189,7 +190,7 @@ class RunState:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
             self.process_points, self.process_begun = tuple(point.index for point in event.points), set()
-            self.status, self.message, self.detail = None, "", ""  # a resumed run is no longer over
+            self.status, self.message, self.detail = None, "", ""  # a resumed run is running again
             self._begin(-1 if event.zygote is None else event.zygote)
             return
         vars(self).update(vars(RunState()))
@@ -203,7 +204,7 @@ class RunState:
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Record in each cell that another process measures from here on."""
+        """Record in each cell that the following rounds come from another process."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
@@ -244,7 +245,7 @@ class RunState:
 
     def _watched(self, event: HostWatched) -> None:
         if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
-            return  # the process does not know the run's numbering of its rounds
+            return  # the process does not know how the run numbers its rounds
         for seen in event.windows:
             first = self.process_began + seen.first
             self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))
@@ -272,7 +273,7 @@ class RunState:
             self.canaries.append(event.canary_s)
 
     def take(self, rounds: Rounds) -> None:
-        """Fold in many rounds at once, equivalent to `apply` for each."""
+        """Fold in many rounds at once, with the same effect as `apply` for each."""
         if rounds.run != self.run or not self.run:
             return
         for part in rounds.cells:
@@ -309,7 +310,7 @@ class RunState:
             cell.detail, cell.error = event.detail, event.error
         elif isinstance(event, FirstCalls):
             cell = state.cell(event.point)
-            if cell.first_s is None:  # the first call of a forked process is not that of a fresh one
+            if cell.first_s is None:  # the first call in a forked process differs from that in a fresh one
                 cell.first_s, cell.second_s = event.first_s, event.second_s
             cell.warming.append(event.second_s)
         elif isinstance(event, WarmUp):
@@ -321,7 +322,7 @@ class RunState:
             state.cell(event.point).account_for(event.account)
         elif isinstance(event, Placement):
             if state.placed_in.get(event.point) != self.workers:
-                # A further process reports the same ops again: replace them.
+                # Another process reports the same ops again: replace them.
                 state.placement[event.point], state.placed_in[event.point] = [], self.workers
             state.placement[event.point].extend(map(_shared, event.nodes))
         elif isinstance(event, WorkKnown):
@@ -337,7 +338,7 @@ class RunState:
 
 
 def _shared(node: Node) -> Node:
-    """Return the node with interned strings: a large graph repeats a few strings in every row."""
+    """Return the node with interned strings, because a large graph repeats a few strings in every row."""
     return Node(
         name=node.name,
         op=intern(node.op),

@@ -14,7 +14,7 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
     r"|[\x90\x98\x9d-\x9f][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # C1 strings
 )
-# The zero-width joiner goes too: terminals and libraries disagree about the width of joined characters.
+# The zero-width joiner is removed too: terminals and libraries disagree about the width of joined characters.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad"
     "\u061c\u180e\u200b\u200d\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -45,7 +45,7 @@ def sanitize_block(text: str, limit: int = 200_000) -> str:
 LONGEST_TEXT = 200_000
 
 _SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
-"""Everything else in JSON is printable, except line ends, which may stay."""
+"""Bytes that may need cleaning. Everything else in JSON is printable, except line ends, which may stay."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 

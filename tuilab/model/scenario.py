@@ -1,4 +1,4 @@
-"""What to measure: a workload and its parameters, the axes, and the budget."""
+"""The subject of a measurement: a workload and its parameters, the axes, and the budget."""
 
 import math
 from typing import Literal
@@ -13,14 +13,14 @@ BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "publish")
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the user allows for a model file, and the inputs."""
+    """The user's permissions for a model file, and its inputs."""
 
     trust: bool = False
-    """Python in the file may run: Lambda layers, custom objects, graph functions."""
+    """True if Python in the file may run: Lambda layers, custom objects, graph functions."""
     code: str = ""
-    """`/path/to/file.py` that defines custom objects; "" if none."""
+    """Path of a Python file that defines custom objects; "" if none."""
     data: str = ""
-    """`/path/to/file.npz` or `.tfrecord` with inputs; "" for generated ones."""
+    """Path of a `.npz` or `.tfrecord` file with inputs; "" for generated inputs."""
     inputs: tuple[Argument, ...] = ()
     """Input shapes, as in `--input`."""
 
@@ -35,32 +35,32 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     workload: str
-    """Its name."""
+    """Name of the workload."""
     parameters: Values
-    """Name to value."""
+    """Parameter values by name."""
     file: str = ""
-    """`path/to/file.py:function` of the user's code; `model.keras` or `FOLDER:SIGNATURE` of a model."""
+    """`path/to/file.py:function` for the user's code; `model.keras` or `FOLDER:SIGNATURE` for a model."""
     opening: Opening = AS_IT_IS
-    """How to open that model."""
+    """Options for opening that model."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A numeric parameter and its sweep values, ascending."""
+    """A numeric parameter and the values that a sweep gives it, ascending."""
 
     parameter: str
     """Name of a numeric parameter."""
     values: tuple[int, ...]
-    """Ascending."""
+    """The values, ascending."""
     also: tuple[str, ...] = ()
-    """Further parameters that take each value with it: the other sides of a square."""
+    """Further parameters that take the same value at each point, such as the other sides of a square."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every parameter that takes its values, `parameter` first."""
+        """Every parameter that the axis sets, `parameter` first."""
         return (self.parameter, *self.also)
 
     def at(self, value: int) -> dict[str, int]:
-        """Return what its parameters are at one of its values."""
+        """Return the values of its parameters at one point of the sweep."""
         return dict.fromkeys(self.names, value)
 
 
@@ -70,44 +70,42 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     axes: tuple[Axis, ...]
     """One or two."""
     refine: bool = True
-    """Bisect one axis around a crossover until its interval is narrow."""
+    """Whether to bisect one axis around a crossover until the interval is narrow."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long and how precisely to measure."""
+    """The time and precision for a measurement."""
 
     name: BudgetName
     """`quick`, `standard` or `publish`."""
     warm_s: float
-    """Minimum busy seconds of a cell's warm-up (half on a CPU)."""
+    """Minimum busy seconds for a cell's warm-up (half on a CPU)."""
     warm_limit_s: float
     """Maximum seconds of warm-up."""
     precision: float
-    """Half-width of the 95% interval over the median at which a cell is finished."""
+    """A cell is finished when half of its 95% interval, divided by its median, is at most this."""
     rounds: int
     """Minimum number of rounds."""
     limit_s: float
-    """Seconds for the run's rounds, without warm-up."""
+    """Seconds for the run's rounds, excluding warm-up."""
     workers: int = 1
-    """Number of fresh processes, one after another.
-
-    Six is the smallest number whose range covers the median of processes with 95%, for any distribution.
-    """
+    """Number of fresh processes, started one after another. Six is the smallest number whose range covers the
+    median over processes with 95% probability, for any distribution."""
     forks: int = 0
     """Maximum number of processes if further ones can be forked; stops early once `precision` is reached
     among processes. 0: no forking.
     """
     further_s: float = 0.0
-    """Seconds of rounds for each process after the first; 0: equal parts of limit_s."""
+    """Seconds of rounds for each process after the first; 0 divides limit_s equally."""
     chase_s: float = 0.0
-    """Seconds of rounds after which a cell with enough rounds stops; 0 for limit_s."""
+    """Seconds of rounds after which a cell stops once it has enough rounds; 0 for limit_s."""
 
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
-        """Estimate the seconds of a one-point run with all its processes.
+        """Estimate the seconds of a run with one point and all its processes.
 
-        start_s: time for a fresh process until TensorFlow is ready. forked: further processes are forked if
-        the budget allows. Calls longer than their blocks are not included, because they are not known in
-        advance.
+        start_s: seconds until TensorFlow is ready in a fresh process. forked: whether further processes are
+        forked, if the budget allows it. Calls that take longer than a block are not included, because their
+        time is unknown in advance.
         """
         forked = forked and self.forks > 1
         chase_s = self.chase_s or self.limit_s / max(1, self.workers)
@@ -117,12 +115,14 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
 
     def further_each_s(self, arms: int, forked: bool = False) -> float:
-        """Estimate the seconds of a short further process; 0 if they are as long as the first."""
+        """Estimate the seconds of a short further process; 0 if further processes are as long as the
+        first.
+        """
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
     def for_process(self, index: int) -> "Budget":
-        """Return the budget of the process with that index (from 0). Later ones are short and have no
+        """Return the budget of the process with that index (from 0). Later processes are short and have no
         precision target.
 
         The interval over processes narrows with their number, so long processes gain little.
@@ -142,7 +142,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 IMPORT_S = 4.0
-"""Estimated import time of a fresh worker, until one has been seen on this machine."""
+"""Estimated import time in a fresh worker, until one has been measured on this machine."""
 AROUND_S = 1.0
 """Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), from the
 presets on two cores.
@@ -150,10 +150,9 @@ presets on two cores.
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """Minimum length of a block. Longer blocks average more and leave less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
-"""For a short process: the fewest rounds that give its median an interval.
+"""For a short process: the minimum number of rounds for which the median has an interval.
 
-More rounds do not reduce differences between processes (docs/measuring.md).
-"""
+More rounds do not reduce differences between processes (docs/measuring.md)."""
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
 """Minimum warm-up of an arm that settled at once in an earlier process.
 
@@ -161,7 +160,7 @@ The first ten calls of 20 ms in a forked process were slower than later ones; sh
 after 0.05 s.
 """
 FORKED_CHASE_S = 1.5
-"""`chase_s` of a first process that is one of twenty."""
+"""`chase_s` for a first process that is one of twenty."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
 """Estimated seconds to start and end a forked process, and per arm outside warm-up and rounds."""
 

@@ -1,4 +1,4 @@
-"""The self-test: the question, and one line per check."""
+"""The self-test: the request, and one line per check."""
 
 from typing import ClassVar
 
@@ -6,38 +6,38 @@ import msgspec
 
 
 class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The question."""
+    """The request for a self-test."""
 
     long: bool = False
-    """More repetitions, for publication."""
+    """Whether to repeat more often, for publication."""
     seed: int = 1
     only: tuple[str, ...] = ()
-    """Names of the checks to run; empty for all."""
+    """Names of the checks to run; empty for all of them."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One check."""
+    """The result of one check."""
 
     more: ClassVar[bool] = True
 
     name: str
     figure: float | None
-    """The result; None if there is none."""
+    """The measured figure; None if there is none."""
     limit: str
-    """The limit, in words."""
+    """The limit for the figure, in words."""
     passed: bool
     message: str
     seconds: float = 0.0
 
 
 class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The last answer."""
+    """Summary at the end of a self-test."""
 
     more: ClassVar[bool] = False
 
     passed: bool
     idle: bool
-    """Nothing else used the processor meanwhile; otherwise no check passes."""
+    """True if nothing else used the processor meanwhile; otherwise no check passes."""
     checks: int
     failed: int
     seconds: float
@@ -63,4 +63,4 @@ NAMES = (
     "forked",
     "hog",
 )
-"""The checks in order; `link` only with a GPU, `forked` only if runs fork."""
+"""Names of the checks in order; `link` needs a GPU, `forked` runs only if runs fork."""

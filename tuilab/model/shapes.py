@@ -40,10 +40,13 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*$", re.ASCII)
 
 
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One dimension. A name makes it a slider; dimensions with the same name are equal."""
+    """One dimension of a tensor.
+
+    A name makes it a slider; dimensions with the same name have the same size.
+    """
 
     size: int
-    """Initial size; 0 for the size given elsewhere for the name."""
+    """Initial size; 0 if another argument gives the size for this name."""
     name: str = ""
     """Empty for a fixed dimension."""
 
@@ -52,7 +55,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     """A tensor argument filled with random numbers."""
 
     name: str
-    """Name of the parameter, plus `.0` or `.key` for a part of it."""
+    """Name of the parameter; with `.0` or `.key` for a part of it."""
     dtype: str
     """TensorFlow's name of the dtype."""
     shape: tuple[Size, ...] = ()
@@ -60,11 +63,11 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     low: float | None = None
     """Smallest value; None for 0."""
     high: float | None = None
-    """Largest value; None for 1, or for the largest integer that raises no error."""
+    """Largest value; None for 1, or for the largest integer that causes no error."""
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):
-    """A Python value as argument. A whole number is a slider."""
+    """A Python value as an argument. A whole number becomes a slider."""
 
     name: str
     """Name of the parameter."""
@@ -134,7 +137,7 @@ def _number(text: str, words: str | None) -> float | None:
 
 
 def text_of(argument: Argument) -> str:
-    """Format the argument for `parse`."""
+    """Format the argument in the syntax of `parse`."""
     if isinstance(argument, Constant):
         return f"{argument.name}={argument.value!r}"
     sizes = ",".join(
@@ -147,7 +150,10 @@ def text_of(argument: Argument) -> str:
 
 
 def checked(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments with all sizes filled in. Raises InputError if a name has two sizes or none."""
+    """Return the arguments with all sizes filled in.
+
+    Raises InputError if a name has two different sizes or none.
+    """
     sizes: dict[str, int] = {}
     for argument in arguments:
         for each in argument.shape if isinstance(argument, Shape) else ():

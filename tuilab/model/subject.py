@@ -1,4 +1,6 @@
-"""What a user named, as a typed value; `tuilab.lab.naming.resolve` decides it once, on input."""
+"""The subject that a user names, as a typed value; `tuilab.lab.naming.resolve` determines it once, on
+input.
+"""
 
 import msgspec
 
@@ -9,12 +11,12 @@ MODEL_FILES = (".keras", ".h5", ".hdf5")
 class _Named(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
-        """The user's own function or model, as workers read it; "" for every other subject."""
+        """The path of the user's own function or model, as workers read it; "" for every other subject."""
         return ""
 
 
 class NamedPreset(_Named, frozen=True, tag="preset"):
-    """A preset of the catalogue, or an unknown word, which the catalogue rejects."""
+    """A preset in the catalogue, or an unknown word, which the catalogue rejects."""
 
     name: str
 
@@ -33,30 +35,30 @@ class Code(_Named, frozen=True, tag="code"):
 
     @property
     def place(self) -> str:
-        """Path and name as workers read them: `/home/ada/mine.py:step`."""
+        """The path and name in the form that workers read: `/home/ada/mine.py:step`."""
         return f"{self.path}:{self.name}"
 
 
 class Model(_Named, frozen=True, tag="model"):
-    """A file that Keras saved, or the folder of a SavedModel; signature "" for its usual one."""
+    """A file that Keras saved, or the folder of a SavedModel; signature "" selects the default one."""
 
     path: str
     signature: str = ""
 
     @property
     def place(self) -> str:
-        """Path and signature as workers read them: `/home/ada/saved:serve`."""
+        """The path and signature in the form that workers read: `/home/ada/saved:serve`."""
         return f"{self.path}:{self.signature}" if self.signature else self.path
 
 
 class Script(_Named, frozen=True, tag="script"):
-    """A Python file without a name in it: a program to watch, or functions to measure."""
+    """A Python file named without a function: a program to watch, or functions to measure."""
 
     path: str
 
 
 class Recording(_Named, frozen=True, tag="recording"):
-    """The events of a run, one JSON object a line."""
+    """The events of a run, one JSON object per line."""
 
     path: str
 
@@ -77,7 +79,10 @@ Subject = NamedPreset | PresetFile | Code | Model | Script | Recording | Program
 
 
 def subject_of(place: str) -> Code | Model:
-    """Return what a resolved place names (`/home/ada/mine.py:step`, `/home/ada/saved:serve`), without I/O."""
+    """Return the subject for a resolved path (`/home/ada/mine.py:step`, `/home/ada/saved:serve`).
+
+    Does no I/O.
+    """
     path, colon, name = place.rpartition(":")
     if path.endswith(".py"):
         return Code(path, name)

@@ -1,4 +1,4 @@
-"""Device load now: GPU from NVML, host from the kernel's counters.
+"""The current load of devices: GPUs from NVML, the host from the kernel's counters.
 
 Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not report is None,
 never 0. Rates cover the time since the previous sample, so the first sample has none.
@@ -17,13 +17,16 @@ class GpuProcess(msgspec.Struct, frozen=True):
     use: float | None = None
     """Share of the GPU's processors that it used since the previous sample; None if not reported."""
     user: str = ""
-    """Owner; "" if not visible here: in a container, the driver's ids are those outside."""
+    """Owner; "" if unknown: in a container, the driver's process ids are those outside."""
     command: str = ""
-    """Command line; "" if not visible here."""
+    """Command line; "" if unknown, as in a container."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """The PCIe link as trained now, and the maximum of card and slot. An idle GPU trains down."""
+    """The PCIe link: its current speed and width, and the maximum of card and slot.
+
+    An idle GPU slows the link down.
+    """
 
     generation: int | None = None
     width: int | None = None
@@ -41,7 +44,7 @@ class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
     memory: int | None = None
     driver: str = ""
     cuda: str = ""
-    """Newest CUDA version that the driver supports."""
+    """The newest CUDA version that the driver supports."""
     sm_clock_max_hz: float | None = None
     memory_clock_max_hz: float | None = None
     power_limit_w: float | None = None
@@ -53,23 +56,22 @@ class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
     compute_mode: str = ""
     """As in nvidia-smi, such as `Exclusive_Process`; empty if not reported."""
     mig: bool | None = None
-    """Divided into MIG instances."""
+    """True if the GPU is divided into MIG instances."""
     memory_errors: int | None = None
     """Uncorrected ECC errors since the driver was loaded."""
 
 
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU at one time."""
+    """The state of one GPU at one time."""
 
     index: int
     name: str
     use: float | None = None
     """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran.
 
-    It does not show how much of the GPU the kernel filled.
-    """
+    It does not show how much of the GPU the kernel used."""
     memory_use: float | None = None
-    """The same for reads and writes of device memory."""
+    """Share of the same period in which device memory was read or written."""
     memory_used: int | None = None
     memory_total: int | None = None
     sm_clock_hz: float | None = None
@@ -87,25 +89,25 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     processes: tuple[GpuProcess, ...] | None = None
     """None if the driver does not list them, as often in a container."""
     unread: dict[str, str] = {}
-    """Figures that this GPU or the user's permissions do not provide, and why."""
+    """Figures that this GPU or the user's permissions do not allow to read, and why."""
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The host at one time."""
+    """The state of the host at one time."""
 
     use: float | None = None
     """Busy share of all logical CPUs."""
     per_core: tuple[float, ...] = ()
-    """The same per core; None in the first sample."""
+    """Busy share of each core; None in the first sample."""
     steal: float | None = None
-    """Share of time that the hypervisor gave to others."""
+    """Share of time that the hypervisor gave to other machines."""
     frequency_hz: float | None = None
-    """Mean over the cores that report it."""
+    """Mean clock over the cores that report it."""
     frequency_max_hz: float | None = None
     memory_used: int = 0
     memory_total: int = 0
     load: float | None = None
-    """Runnable and waiting tasks, mean of the last minute."""
+    """Number of runnable and waiting tasks, averaged over the last minute."""
     throttled: float | None = None
     """Share of the scheduler periods since the previous sample in which the quota ran out."""
     quota: float | None = None
@@ -115,13 +117,13 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One process at one time, such as the worker."""
+    """The state of one process, such as the worker, at one time."""
 
     pid: int
     use: float | None = None
-    """CPUs in use (2.0 = two cores busy)."""
+    """Number of CPUs in use (2.0 = two cores busy)."""
     involuntary: float | None = None
-    """Involuntary context switches per second over all threads: others wanted its CPU."""
+    """Involuntary context switches per second over all threads: another process took its CPU."""
     voluntary: float | None = None
     """Voluntary context switches per second over all threads."""
     memory: int = 0
@@ -130,10 +132,10 @@ class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything on the device panel, at one time."""
+    """All figures on the device panel, at one time."""
 
     at: float
-    """Seconds of this process's monotonic clock."""
+    """Time of the sample, in seconds of this process's monotonic clock."""
     interval_s: float | None
     """Seconds since the previous sample; None for the first."""
     cpu: CpuSample

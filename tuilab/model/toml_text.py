@@ -1,15 +1,15 @@
-"""Check TOML from outside before parsing: deep nesting and long numbers cost too much time."""
+"""Check TOML from outside before parsing it: deep nesting and long numbers take too much time to parse."""
 
 import re
 
 from tuilab.model.errors import InputError
 
 DEEPEST = 24
-"""Nested tables; the lab's own files have at most five levels."""
+"""Maximum nesting of tables; the lab's own files have at most five levels."""
 LONGEST_NUMBER = 40
 """Maximum digits of a number."""
 
-# An unclosed string extends to the end, so that each character is read once.
+# An unclosed string extends to the end of the text, so that each character is read only once.
 _QUOTED = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
     re.DOTALL,
@@ -19,7 +19,7 @@ _NUMBER = re.compile(rf"[0-9_]{{{LONGEST_NUMBER + 1}}}")
 
 
 def toml_text(data: bytes, name: str) -> str:
-    """Return the text of a TOML file that is safe to parse. name: of the file. Raises InputError."""
+    """Return the text of a TOML file that is safe to parse. name: name of the file. Raises InputError."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

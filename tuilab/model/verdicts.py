@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 EMULATED = "EMULATED"
-"""The name of the tests' software device, and the label for results from one."""
+"""The name of the software device in the tests, and the label for results from it."""
 
 
 class Look(NamedTuple):
-    """Mark and word of one verdict."""
+    """Mark and word for one verdict."""
 
     mark: str
     tone: str
@@ -25,5 +25,5 @@ VERDICTS = {
 
 
 def verdict_words(word: str, emulated: bool) -> str:
-    """Return a verdict's word, with `EMULATED` if its GPU is software."""
+    """Return the word for a verdict, with `EMULATED` if its GPU is software."""
     return VERDICTS[word].words + f", {EMULATED}" * emulated

@@ -7,7 +7,7 @@ from tuilab.model.parameters import Constraint, Parameter
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way of doing a workload's work, such as a serial, parallel or prefetched pipeline.
+    """One way to do the work of a workload, such as a serial, parallel or prefetched pipeline.
 
     `devices` lists the device families for which it makes sense; "both" means that the variant splits its
     work over CPU and GPU and is requested as a GPU arm. `modes` lists the modes in which it exists: a library
@@ -21,10 +21,8 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modes: tuple[Mode, ...] = MODES
     needs: str = ""
     does: str = ""
-    """What it does, if other variants of the workload do something else:
-
-    `inflating`. Only equal work is compared.
-    """
+    """What the variant does, if the workload's other variants do something else: `inflating`. Variants are
+    compared only if they do the same work."""
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,10 +43,10 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dtype: str = ""
     """The parameter that selects the arm's dtype; "" if none."""
     gpu_dtypes: tuple[str, ...] = ()
-    """Dtype options that only a GPU supports; they make no CPU arm if other dtypes are selected."""
+    """Options of dtype that only a GPU supports. If others are selected too, no CPU arm is made for these."""
     replicas: str = ""
     """The parameter for the number of devices that an arm uses; "" if none."""
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of that name, or None."""
+        """Return the parameter with that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
