@@ -1,4 +1,4 @@
-"""The `tuilab` command. Without arguments, it opens the lab and loads nothing that only commands need."""
+"""The `tuilab` command. Without arguments it opens the lab, and does not load what only commands need."""
 
 import os
 import signal
@@ -8,10 +8,11 @@ from tuilab.streams import repair_streams
 
 
 def main() -> None:
-    """Open the lab, or run the command in the arguments."""
+    """Open the lab, or run the command that the arguments name."""
     repair_streams()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would never see a child's end
-    # Shell completion calls without arguments and sets this variable.
+    # a parent may ignore it, and the lab would then never see a child process end
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # Shell completion calls the command without arguments and sets this variable.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:
         from tuilab.tui.start import open_lab
 

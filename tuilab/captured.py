@@ -1,7 +1,7 @@
 """`tuilab.capture`: saves a function or model of a running program as a folder for `tuilab run`.
 
-Needs only the program's own TensorFlow: the observer of `tuilab watch` loads this file in programs without
-the lab, in Python 3.9 and later.
+It needs only the program's own TensorFlow, because the observer of `tuilab watch` loads this file into
+programs without the lab. Supports Python 3.9 and later.
 """
 
 import contextlib
@@ -20,34 +20,34 @@ from typing import Any
 MANIFEST = "tuilab.json"
 VERSION = 1
 SIGNATURE, AS_CALLED = "call", "as_called"
-"""The graph for any batch, and the one with the call's own shapes if those are fixed.
+"""Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
+those are fixed.
 
-Shapes known during tracing need not be computed in each call or loop step. For a recurrent layer's gradient,
-the graph for any batch takes a fifth longer than the program's own.
-"""
+With shapes known during tracing, the graph need not compute them in each call or loop step. For the gradient
+of a recurrent layer, the graph for any batch takes a fifth longer than the program's own graph."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The folder's description, next to the graph."""
+    """The description of the folder, saved next to the graph."""
 
     name: str
-    """The function's own name."""
+    """Name of the captured function."""
     arguments: tuple[str, ...]
-    """Signature names of the call's tensors, in order."""
+    """Names of the call's tensors in the signature, in order."""
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Remarks from the capture, in sentences."""
+    """Remarks made during the capture, in sentences."""
     batch: int = 0
-    """Number of examples of the captured call; 0 if not known."""
+    """Number of examples in the captured call; 0 if unknown."""
     versions: Mapping[str, str] | None = None
-    """Versions of the writer: `tensorflow`, `python`."""
+    """Versions used to write the folder: `tensorflow`, `python`."""
     mixed: bool = False
-    """Runs with TensorFlow's automatic mixed precision."""
+    """True if the step runs with TensorFlow's automatic mixed precision."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
-        """Read the file's JSON. Raises KeyError, TypeError or ValueError for anything else."""
+        """Read the manifest from JSON. Raises KeyError, TypeError or ValueError if it is invalid."""
         from tuilab.model.sanitize import sanitize_line
 
         if found["version"] != VERSION:
@@ -65,10 +65,10 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     target: a function, a `tf.function`, a method of one, or a Keras model (without arguments, its inference).
     Tensors and arrays become inputs, with an open first dimension if the function can be traced that way. For
     a dataset iterator, its elements become inputs. Other arguments become part of the graph. Variables are
-    saved with their values, including an optimizer's.
-    folder: where to write, `captured/NAME` by default; an earlier capture is replaced once the new one is
-    complete. The function is traced again, for any batch and as called, but not run. Raises ValueError if
-    there is no tensor to call it with, and whatever the function raises during tracing.
+    saved with their values, including an optimizer's. folder: where to write, `captured/NAME` by default; an
+    earlier capture is replaced once the new one is complete. The function is traced again, once for any batch
+    and once as called, but not run. Raises ValueError if no argument is a tensor, and any error that the
+    function raises during tracing.
     """
     import tensorflow as tf
 
@@ -125,7 +125,7 @@ def _write(
 ) -> Path:
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
-    # Trace this one first: later, TensorFlow would reuse the graph for any batch.
+    # Trace this graph first: later, TensorFlow would reuse the graph for any batch.
     as_called = function.get_concrete_function(*exact)
     concrete = _relaxed(tf, function, exact, as_called, said)
     graphs = {SIGNATURE: concrete}
@@ -136,7 +136,8 @@ def _write(
     path = Path(folder) if folder else Path("captured") / name
     if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
         raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
-    # A call is measured, never differentiated; and gradients of a distribution strategy cannot be saved.
+    # Save no gradients: a captured call is measured, never differentiated, and those of a distribution
+    # strategy cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     manifest = Manifest(
         name=name,
@@ -165,7 +166,9 @@ def _write(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence TensorFlow's message about the output folder, which is renamed once it is complete."""
+    """Suppress TensorFlow's message that names the output folder, because the folder is renamed once it is
+    complete.
+    """
     logger = logging.getLogger("tensorflow")
     before = logger.level
     logger.setLevel(max(before, logging.WARNING))
@@ -177,9 +180,12 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> "Iterator[bool]":
-    """Yield True if this program holds the folder's lock, which shows that its writer lives."""
+    """Yield True if this process got the lock of the folder.
+
+    The lock shows others that the folder's writer is alive.
+    """
     try:
-        import fcntl  # missing on Windows
+        import fcntl  # fcntl is missing on Windows
 
         fd = os.open(str(folder), os.O_RDONLY)
     except (ImportError, OSError):
@@ -189,7 +195,7 @@ def _held(folder: Path) -> "Iterator[bool]":
         held = True
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # somebody holds it, or the file system has no locks
+        except OSError:  # another process holds the lock, or the file system has no locks
             held = False
         yield held
     finally:
@@ -197,10 +203,10 @@ def _held(folder: Path) -> "Iterator[bool]":
 
 
 def _remove_left(whole: Path) -> None:
-    """Delete what killed captures into this folder left."""
+    """Delete the remains of killed captures in this folder."""
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
-        # Until the rename, the old one is the only copy.
+        # Until the rename, the old capture is the only copy.
         if (match := left.fullmatch(name)) and (match[1] == "part" or whole.exists()):
             with _held(whole.parent / name) as dead:
                 if dead:
@@ -208,7 +214,7 @@ def _remove_left(whole: Path) -> None:
 
 
 def _put(beside: Path, path: Path, old: Path) -> None:
-    """Rename a complete folder to its final name; the old one is deleted if possible."""
+    """Rename a complete folder to its final name; delete the old one if possible."""
     if not path.exists():
         beside.rename(path)
         return
@@ -222,7 +228,9 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """Return the function's graph with its inputs' common first dimension open, or as called."""
+    """Return the function's graph with the first dimension that its inputs share left open, or else the graph
+    as called.
+    """
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}
     if already or not batches or (len(batches) > 1 and None not in batches):
@@ -235,7 +243,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
     ]
     try:
         return function.get_concrete_function(*open_)
-    except Exception as error:  # the function's own code may do anything with a shape
+    except Exception as error:  # the user's function may do anything with a shape
         said.append(
             f"Its first dimension is {batches.pop()}: an open one raised {type(error).__name__} in tracing."
         )
@@ -243,7 +251,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
 
 
 class _Drawn:
-    """Stands for a dataset iterator: yields the function's own inputs, each time the same."""
+    """Replaces a dataset iterator: yields the function's own inputs, the same in each call."""
 
     def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
         self._tf, self.spec, self._batch = tf, spec, batch
@@ -252,7 +260,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return them with these tensors in place of the specs."""
+        """Return the leaves with these tensors in place of the specs."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)
@@ -270,9 +278,10 @@ class _Drawn:
 
 
 def _drawn_at_once(iterator: Any) -> int:
-    """Return the examples per element of the iterator; 0 if not known.
+    """Return the number of examples per element of the iterator; 0 if unknown.
 
-    From its dataset if `batch` made it; for arrays, from Keras' `fit` further up the stack.
+    It comes from the iterator's dataset if `batch` made it; for arrays, from Keras' `fit` further up the
+    stack.
     """
     frame: Any = sys._getframe()
     while frame is not None:
@@ -292,7 +301,7 @@ def _drawn_at_once(iterator: Any) -> int:
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:
-    """Return an argument leaf's inputs: tensors, or their specs."""
+    """Return the inputs in one leaf of the arguments: tensors, or their specs."""
     if isinstance(leaf, _Drawn):
         return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
     return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []
@@ -311,7 +320,7 @@ def _name(target: Any) -> str:
 
 
 def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
-    """Return a name for each input: the parameter's, if it holds one tensor."""
+    """Return a name for each input: the name of its parameter, if that holds only one tensor."""
     inner = getattr(target, "python_function", target)
     try:
         bound = inspect.signature(inner).bind(*arguments, **named).arguments
@@ -338,7 +347,7 @@ def _clean(words: list[str]) -> list[str]:
 
 
 def _named(tf: Any, outputs: Any) -> dict[str, Any]:
-    """Name each output tensor, as a signature requires."""
+    """Name each output tensor, because a signature requires names."""
     optional = tf.experimental.Optional
     outputs = [e.get_value() if isinstance(e, optional) else e for e in tf.nest.flatten(outputs)]
     flat = [each for each in tf.nest.flatten(outputs, expand_composites=True) if each is not None]

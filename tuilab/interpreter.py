@@ -1,4 +1,4 @@
-"""Find a user's Python and check whether the lab can measure in it, without importing anything there."""
+"""Find a user's Python interpreter and check whether the lab can measure with it. Imports nothing there."""
 
 import contextlib
 import json
@@ -22,17 +22,17 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""Seconds for an interpreter to describe itself; a cold one on a network disk takes seconds."""
+"""Seconds for an interpreter to describe itself. On a network disk, a first start takes seconds."""
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
-"""Maximum bytes that it may print, and seconds between two checks."""
+"""Maximum bytes that the interpreter may print, and seconds between two checks."""
 OWN = "."
-"""Stands for the lab's own environment."""
+"""Name for the lab's own environment."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
 _EXPECTED = "a Python, or the folder of a virtual or conda environment"
 
-# Python 2 can read it, so that an old one is reported as such.
+# This code also runs in Python 2, so that an old Python is reported as such.
 _LOOK = """
 import json, sys
 known = {"python": list(sys.version_info[:3]), "folder": sys.prefix, "path": sys.path, "tensorflow": None}
@@ -54,9 +54,8 @@ print(json.dumps(known))
 
 
 def python_of(place: str) -> Path | None:
-    """Return the interpreter that a path means: a program, or an environment folder's Python.
-
-    None if there is none. Links are not followed: a virtual environment's Python finds its packages by its
+    """Return the interpreter for a path to a program or an environment folder; None if there is no
+    interpreter. Links are not followed, because the Python of a virtual environment finds its packages by its
     own path.
     """
     path = Path(os.path.abspath(os.path.expanduser(place)))
@@ -70,9 +69,10 @@ def python_of(place: str) -> Path | None:
 
 
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
-    """Return the environment at a path; None for the lab's own. where: the control, for messages.
+    """Return the environment at a path; None for the lab's own.
 
-    tensorflow: require a version that the lab supports. Raises InputError.
+    where: the option or field that messages name. tensorflow: require a TensorFlow version that the lab
+    supports. Raises InputError.
     """
     if place == OWN or (found := python_of(place)) == Path(sys.executable):
         return None
@@ -94,10 +94,9 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
 
 
 def look(python: str, where: str = "--python") -> dict[str, Any]:
-    """Return an interpreter's description: `python` (three numbers), `folder`, `path`, `tensorflow`.
-
-    tensorflow: its version, "" if not known, None without one. Raises InputError if the program cannot be run
-    or is not Python.
+    """Return the description that an interpreter gives: `python` (three numbers), `folder`, `path`,
+    `tensorflow` (its version; "" if unknown, None if not installed). Raises InputError if the program cannot
+    be run or is not Python.
     """
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -118,7 +117,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
 
 
 def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Run a program until it ends, and end its children; returns exit code, output and errors.
+    """Run a program until it exits, and end its children; return the exit code, the output and the errors.
 
     Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
     """
@@ -140,7 +139,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
             selector.register(stream, selectors.EVENT_READ)
         try:
             ended = False
-            # A child may hold the pipes: once the program has ended, read only what is there.
+            # A child may keep the pipes open: once the program has ended, read only the available data.
             while selector.get_map():
                 ready = selector.select(0.0 if ended else PAUSE_S)
                 if ended and not ready:
@@ -155,7 +154,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
                 ended = program.poll() is not None
                 if time.monotonic() > deadline:
                     raise TimeoutError
-            while program.poll() is None:  # it closed its output but still runs
+            while program.poll() is None:  # the program closed its output but still runs
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 time.sleep(PAUSE_S)
@@ -169,7 +168,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
+    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` stands for the lab's own.
 
     Raises InputError.
     """
@@ -191,7 +190,10 @@ def _named(word: str) -> Environment:
 
 
 def environment_at(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """Return the environment at a path, also for the lab's own. settings: `NAME=VALUE`. Raises InputError."""
+    """Return the environment at a path, which may be the lab's own. settings: `NAME=VALUE`.
+
+    Raises InputError.
+    """
     variables = dict(setting.split("=", 1) for setting in settings)
     found = environment(place, where)
     own = found or Environment(python=sys.executable, folder=sys.prefix)
@@ -199,7 +201,7 @@ def environment_at(name: str, place: str, settings: Sequence[str], where: str) -
 
 
 def describe_same(every: Sequence[Environment]) -> str:
-    """Describe which of them are the same; "" if none."""
+    """Return a sentence that names identical environments; "" if all differ."""
     seen: dict[object, str] = {}
     for one in every:
         key = (one.folder, one.settings)
@@ -210,7 +212,7 @@ def describe_same(every: Sequence[Environment]) -> str:
 
 
 def worker_command(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs a lab module there, and its environment variables."""
+    """Return the command that runs a module of the lab in this environment, and its environment variables."""
     if environment is None:
         return guest.command(module), {}
     set_here = guest.environment(environment.folder, environment.python, environment.variables)

@@ -1,7 +1,8 @@
-"""Landlock: lets the Linux kernel restrict this process and all its children permanently.
+"""Landlock, with which the Linux kernel restricts this process and all its children permanently.
 
 Files need Linux 5.13, TCP 6.7, signals and abstract sockets 6.12. The restriction applies to the calling
-thread and those that it starts, so it must come before any other thread. Uses only the standard library.
+thread and to threads that it starts later, so apply it before starting any thread. Uses only the standard
+library.
 """
 
 import ctypes
@@ -13,31 +14,31 @@ from collections.abc import Iterable
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
 _EXECUTE, _WRITE, _READ, _LIST, _REFER, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 13, 1 << 14
 _MAKE = sum(1 << bit for bit in range(4, 13))
-"""Create or remove a file, folder, link, socket or device."""
+"""Permission to create or remove a file, folder, link, socket or device."""
 SEES = _EXECUTE | _READ | _LIST
 KEEPS = _READ | _LIST | _WRITE | _MAKE | _REFER | _TRUNCATE
-"""Everything except executing."""
+"""All permissions except executing."""
 USES = _READ | _LIST | _WRITE | _TRUNCATE
-"""Read and write existing files, create none."""
+"""Permission to read and write existing files, but not to create files."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
-"""Bind and connect; abstract sockets and signals."""
+"""For TCP: to bind and to connect. For outside processes: abstract sockets and signals."""
 _CAPABILITY_VERSION = 0x20080522
-"""Of two words: 64 capabilities."""
+"""Version number in the header of the call: capabilities are two words of 32 bits."""
 _BENEATH = 1
-"""Type of a rule for a path and everything below it."""
+"""Type of a rule that covers a path and everything below it."""
 
 
 def version() -> int:
-    """Return the version of the kernel's Landlock; 0 without it."""
+    """Return the version of Landlock in the kernel; 0 without Landlock."""
     return max(0, _libc().syscall(_CREATE, None, 0, 1)) if sys.platform == "linux" else 0
 
 
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Allow only what the rules name: a path, and `SEES`, `KEEPS` or `USES` for everything below it.
+    """Allow only what the rules permit.
 
-    Forbids TCP connections and signals to outside processes. Skips missing paths. Raises OSError if the
-    kernel refuses.
+    A rule is a path, and `SEES`, `KEEPS` or `USES` for everything below it. Forbids TCP connections, and
+    signals to outside processes. Skips missing paths. Raises OSError if the kernel refuses.
     """
     found, libc = version(), _libc()
     known = (SEES | KEEPS) & ~(_REFER if found < 2 else 0) & ~(_TRUNCATE if found < 3 else 0)
@@ -58,12 +59,12 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
 
 
 def drop(capabilities: Iterable[int]) -> None:
-    """Give up capabilities of this thread, and of those that it starts, for good. Only root has any."""
+    """Permanently drop the capabilities of this thread and of threads that it starts. Only root has any."""
     libc, header, data = _libc(), struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
     _checked(libc.capget(header, data))
     words = list(struct.unpack("=6I", data.raw))
     for number in capabilities:
-        for kind in range(3):  # effective, permitted, inheritable
+        for kind in range(3):  # effective, permitted and inheritable sets
             words[3 * (number // 32) + kind] &= ~(1 << number % 32)
     _checked(libc.capset(header, struct.pack("=6I", *words)))
 

@@ -21,7 +21,7 @@ USAGE = "%tuilab [--budget quick] [--device CPU] [--batch 1:4k:x4] step(x, y)"
 
 
 class Shown:
-    """A result in a notebook: a table and the run's plot; text if there is no HTML."""
+    """A result in a notebook: a table and the plot of the run; plain text where HTML is unavailable."""
 
     def __init__(self, result: Any, state: Any) -> None:
         self.result = result
@@ -40,7 +40,7 @@ class Shown:
 
 
 def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
-    """Capture the code's last call and measure it. Raises ValueError with what would be right."""
+    """Capture the last call in the code and measure it. Raises ValueError, which names the expected input."""
     options = _options(words)
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
@@ -99,7 +99,7 @@ async def _measure(folder: str, options: argparse.Namespace) -> Shown:
 
 
 def _run(main: Callable[[], Coroutine[Any, Any, Shown]]) -> Shown:
-    """Run it in a separate thread: the kernel's event loop is blocked by the cell."""
+    """Run a coroutine in a separate thread, because the running cell blocks the kernel's event loop."""
     found: list[Shown] = []
     wrong: list[BaseException] = []
 
@@ -130,7 +130,7 @@ def load(shell: Any) -> None:
 
 
 def _apart(line: str) -> tuple[str, str]:
-    """Split a line into options and the call."""
+    """Split a magic's line into options and the call."""
     words, rest = [], line.strip()
     while rest.startswith("--"):
         option, _, rest = rest.partition(" ")

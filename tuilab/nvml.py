@@ -1,4 +1,4 @@
-"""GPUs through NVML and `nvidia-ml-py`, if installed. For doctor, telemetry and worker."""
+"""Access to GPUs through NVML and `nvidia-ml-py`, if installed. Used by doctor, telemetry and worker."""
 
 import functools
 import importlib
@@ -47,11 +47,14 @@ POLICIES = {
 
 
 class NvmlUnavailable(RuntimeError):
-    """NVML cannot be used here; the message is a sentence with the reason."""
+    """Raised if NVML cannot be used here; the message is a sentence with the reason."""
 
 
 def words(mask: int) -> tuple[str, ...]:
-    """Return the reasons in a clock event mask, without `idle`. Unknown bits are named by number."""
+    """Return the reasons in a clock event mask, in words, without `idle`.
+
+    Unknown bits are named by number.
+    """
     out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
     unknown = mask & ~sum(REASONS)
     return tuple(out) + ((f"reason {unknown:#x}",) if unknown else ())
@@ -70,7 +73,7 @@ class Nvml:
     """An open NVML session. Not thread-safe.
 
     Raises NvmlUnavailable if nvidia-ml-py, the library or the driver is missing. A call into a hung driver
-    can block forever, so callers that must not hang use another process.
+    can block forever, so use another process if the caller must not hang.
     """
 
     def __init__(self) -> None:
@@ -96,7 +99,7 @@ class Nvml:
             pass
 
     def facts(self, index: int) -> GpuFacts:
-        """Return the constant facts about GPU `index`."""
+        """Return the fixed properties of GPU `index`."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         capability = read("compute capability", "nvmlDeviceGetCudaComputeCapability")
         cuda = read("CUDA", lambda _: lib.nvmlSystemGetCudaDriverVersion())
@@ -115,7 +118,7 @@ class Nvml:
         )
 
     def access(self, index: int) -> GpuAccess:
-        """Return who may use GPU `index`, and its memory errors."""
+        """Return the access rules of GPU `index`, and its memory errors."""
         read = _Reader(self._lib, self._handles[index])
         mode = read("compute mode", "nvmlDeviceGetComputeMode")
         mig = read("MIG", "nvmlDeviceGetMigMode")
@@ -152,8 +155,8 @@ class Nvml:
         )
 
     def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
-        """Return the processes with memory on the GPU, and their use since the last call (at first, one
-        second).
+        """Return the processes that hold memory on the GPU, and their use since the last call (in the first
+        call, during the last second).
         """
         before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
         listed, use = _processes(self._lib, read), _computed(read.quiet(), before)
@@ -162,10 +165,10 @@ class Nvml:
         )
 
     def _traffic(self, index: int, read: "_Reader") -> tuple[float | None, float | None]:
-        """Return bytes per second out of and into the GPU.
+        """Return the bytes per second that leave and enter the GPU.
 
-        Uses byte counters if the driver has them: `nvmlDeviceGetPcieThroughput` takes 20 ms per direction and
-        sees only those 20 ms.
+        Uses byte counters if the driver has them, because `nvmlDeviceGetPcieThroughput` takes 20 ms per
+        direction and covers only those 20 ms.
         """
         lib = self._lib
         fields = (
@@ -184,7 +187,7 @@ class Nvml:
         now = (time.monotonic(), int(values[0].value.ullVal), int(values[1].value.ullVal))
         before = self._counters.get(index)
         self._counters[index] = now
-        # A counter that wrapped gives no rate for one interval, instead of a wrong one.
+        # If a counter wrapped, report no rate for that interval instead of a wrong one.
         if before is None or now[0] <= before[0] or now[1] < before[1] or now[2] < before[2]:
             return None, None
         elapsed = now[0] - before[0]
@@ -192,14 +195,14 @@ class Nvml:
 
 
 class _Reader:
-    """Calls NVML for one device; unreadable values become None with a note."""
+    """Calls NVML functions for one device; unreadable values become None, with a note."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib, self._handle = lib, handle
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        """Return a reader with separate notes."""
+        """Return a reader that collects its own notes."""
         return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
@@ -215,13 +218,13 @@ class _Reader:
 
 
 def _throttle_call(lib: Any) -> str:
-    """NVML 12 renamed throttle reasons to event reasons."""
+    """Return the name of the call: NVML 12 renamed throttle reasons to event reasons."""
     new = "nvmlDeviceGetCurrentClocksEventReasons"
     return new if hasattr(lib, new) else "nvmlDeviceGetCurrentClocksThrottleReasons"
 
 
 def _text(value: Any) -> str:
-    """Older nvidia-ml-py returns bytes, newer text."""
+    """Return text: older versions of nvidia-ml-py return bytes."""
     return sanitize_line(
         value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200
     )
@@ -255,9 +258,9 @@ def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
 
 
 def _computed(read: _Reader, since: float) -> dict[int, float]:
-    """Return each process's share of the GPU's processors, averaged over the driver's samples since then.
+    """Return each process's share of the GPU's processors, averaged over the driver's samples since `since`.
 
-    Empty if nothing ran or the driver does not report it: both are errors in NVML.
+    Empty if nothing ran or the driver does not report it; NVML raises an error in both cases.
     """
     samples: dict[int, list[float]] = {}
     for sample in read("process use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
@@ -281,14 +284,15 @@ def _shared() -> Nvml | None:
 
 
 def slowed(which: int | str) -> dict[str, float]:
-    """Return for each cause the seconds for which it has slowed a GPU, since a fixed time.
+    """Return, for each cause, the total seconds for which it has slowed the GPU since some fixed time.
 
-    The driver counts them (`nvmlDeviceGetViolationStatus`); the current reasons, read between two calls,
-    would be those of an idle GPU.
+    The driver counts these seconds (`nvmlDeviceGetViolationStatus`). Reading the current reasons between two
+    calls would only give those of an idle GPU.
 
-    which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index. Their numbering differs:
-    CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not affect NVML's. Cheap, never raises (empty if
-    unreadable), and keeps one NVML session open for the process.
+    which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index. The two number GPUs
+    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not affect NVML's index. The call is
+    cheap and never raises (the result is empty if unreadable). It keeps one NVML session open for the
+    process.
     """
     found = _find(which)
     if found is None:
@@ -304,9 +308,9 @@ def slowed(which: int | str) -> dict[str, float]:
 def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
     """Return other processes that computed on a GPU since `since` (as `time.time()`), busiest first.
 
-    Processes that only hold a context do not count, and the list is empty if the driver does not report
-    activity. In a container, the driver's process ids are those outside, so this process is taken to be the
-    busiest. `which` and failures as in `slowed`.
+    Processes that only hold a context do not count. The list is empty if the driver does not report activity.
+    In a container, the driver reports process ids from outside, so the busiest process is assumed to be this
+    one. `which` and failures are as in `slowed`.
     """
     found = _find(which)
     if found is None:
@@ -322,7 +326,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
 
 def link(which: int | str) -> Link | None:
-    """Return the GPU's PCIe link; None if unreadable. `which` as in `gpu_conditions`."""
+    """Return the GPU's PCIe link; None if unreadable. `which` is as in `slowed`."""
     found = _find(which)
     return _link(_Reader(*found)) if found else None
 

@@ -1,4 +1,4 @@
-"""The folders for runs, and their permissions."""
+"""The folders in which runs are stored, and their permissions."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ ENVIRONMENT = "TUILAB_DATA"
 
 
 def data_folder() -> Path:
-    """Return the user's data folder for tuilab; `TUILAB_DATA` overrides it. Does not create it."""
+    """Return the data folder for tuilab; `TUILAB_DATA` overrides the default. Does not create it."""
     if os.environ.get(ENVIRONMENT):
         return Path(os.path.expanduser(os.environ[ENVIRONMENT])).absolute()
     import platformdirs
@@ -20,7 +20,7 @@ def data_folder() -> Path:
 
 
 def fallback_folder() -> Path | None:
-    """Return the folder for runs while the data folder is unusable; None without a temporary folder."""
+    """Return the folder for runs while the data folder is unusable; None if there is no temporary folder."""
     name = hashlib.sha256(os.fsencode(data_folder())).hexdigest()[:8]
     try:
         return Path(tempfile.gettempdir()) / f"tuilab-{os.getuid()}-{name}"
@@ -29,10 +29,10 @@ def fallback_folder() -> Path | None:
 
 
 def private_folder(path: Path) -> Path:
-    """Create the folder, readable only by its owner. Raises OSError on failure.
+    """Create the folder, readable only for its owner.
 
-    Refuses a relative path, which results from an unknown home, and another user's folder among the temporary
-    files.
+    Raises OSError on failure. Refuses a relative path, which results from an unknown home folder, and a
+    folder of another user among the temporary files.
     """
     if not path.is_absolute():
         raise OSError(0, "your home folder is not known")
@@ -42,7 +42,7 @@ def private_folder(path: Path) -> Path:
         found = path.lstat()
         if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
             raise OSError(0, "it belongs to another user")
-    # A folder that the user named may serve others too; its new content is private in any case.
+    # A folder that the user named may also serve others. New files in it are private in any case.
     named = there and bool(os.environ.get(ENVIRONMENT)) and path == data_folder()
     if not named and path.stat().st_uid == os.getuid():
         path.chmod(PRIVATE_FOLDER)

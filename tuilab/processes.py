@@ -1,7 +1,8 @@
-"""Process identity and descendants, and processes that end together.
+"""Identify processes, find their descendants, and make processes end together.
 
-Works on Linux only; elsewhere it finds and does nothing. Uses only the standard library, because this file
-also runs as a program: the guard, which outlives a worker until it has ended what the worker started.
+Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
+because this file also runs as a program: the guard, which outlives a worker in order to end the processes
+that the worker started.
 """
 
 import contextlib
@@ -22,28 +23,28 @@ _ROUNDS, _BETWEEN_S = 20, 0.05
 
 
 class Process(NamedTuple):
-    """A process, distinguished from a later one with the same number."""
+    """A process. Its start time distinguishes it from a later process with the same id."""
 
     pid: int
     since: int
-    """Its start, in the kernel's ticks since boot."""
+    """Start time of the process, in kernel ticks since boot."""
     name: str = ""
 
 
 def die_with_parent(on: bool = True) -> None:
     """Make the kernel kill this process when the thread that started it ends; returns True on success.
 
-    Code that never releases the GIL can keep a thread from noticing that the parent is gone; the kernel does
-    not need one. Call it from the main thread, because the kernel tracks it by thread.
+    A watching thread would not suffice, because code that never releases the GIL would block it. Call this
+    from the main thread, because the kernel tracks the thread that called.
     """
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
-    if on and os.getppid() != parent:  # it ended in between
+    if on and os.getppid() != parent:  # the parent ended in between
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def adopt() -> None:
-    """Become the parent of all orphaned descendants, so that none gets lost."""
+    """Make this process the parent of all orphaned descendants, so that none gets lost."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -56,16 +57,16 @@ def _prctl(option: int, value: int) -> None:
 
 
 def since(pid: int) -> int:
-    """Return when a process started, in kernel ticks since boot; 0 if not known.
+    """Return when a process started, in kernel ticks since boot; 0 if unknown.
 
-    Number and start together identify a process; the number alone is reused.
+    Id and start time together identify a process; the id alone may be reused.
     """
     found = _stat(pid)
     return found[1].since if found else 0
 
 
 def _stat(pid: int) -> tuple[int, Process, str] | None:
-    """Return its parent, itself, and its state."""
+    """Return the parent of a process, its own id, and its state."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
         fields = rest.split()
@@ -97,9 +98,9 @@ def descendants(pid: int) -> list[Process]:
 
 
 def find_marked(mark: str) -> list[Process]:
-    """Return this user's other processes whose environment starts with that mark or one below it.
+    """Return this user's other processes whose mark is this one or starts with it.
 
-    A worker appends its own mark to the one it was started with: `run/worker/nested worker`.
+    A worker appends its own mark to the mark that it inherited: `run/worker/nested worker`.
     """
     wanted = f"{MARK}={mark}".encode()
     out = []
@@ -113,7 +114,7 @@ def find_marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """Kill each process that is still the intended one; returns those."""
+    """Kill those processes whose ids have not been reused; return the killed ones."""
     out = []
     for process in processes:
         if process.pid != os.getpid() and since(process.pid) == process.since:
@@ -126,10 +127,10 @@ def kill(processes: Iterable[Process]) -> list[Process]:
 def end_all(
     pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
 ) -> list[Process]:
-    """Kill every descendant of a process, all with its mark, and the known ones; returns them.
+    """Kill every descendant of a process, all processes with its mark, and the known ones; return them.
 
-    Repeats until none is left, because dying processes may start others. spare: left alone, and so are
-    guards: each ends by itself once it has removed its worker's temporary files.
+    Repeats until none is left, because dying processes may start others. spare: processes to leave alone.
+    Guards are left alone too, because each ends by itself once it has removed its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
@@ -159,21 +160,22 @@ def _is_guard(pid: int) -> bool:
 
 
 class Guard(NamedTuple):
-    """A process that ends what this one started, once this one or its parent is gone."""
+    """A process that ends the processes started by this one, once this one or its parent is gone."""
 
     process: Process
     pipe: int
 
     def tell(self, mode: bytes) -> None:
-        """Set whether this process ends with its parent (`WITH_PARENT`) or continues (`ALONE`)."""
+        """Set whether this process ends with its parent (`WITH_PARENT`) or continues without it (`ALONE`)."""
         with contextlib.suppress(OSError):
             os.write(self.pipe, mode)
 
 
 def start_guard(mark: str, folder: str = "") -> Guard | None:
-    """Start a guard for this process; None if that is impossible; then `die_with_parent` must suffice.
+    """Start a guard for this process.
 
-    folder: removed when this process has ended.
+    Returns None if that is impossible; the process is then protected only by `die_with_parent`. folder: the
+    guard removes it when this process has ended.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
@@ -198,27 +200,29 @@ ALONE, WITH_PARENT = b"a", b"e"
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
-    """Wait until the worker ends, or its parent does if the worker must not continue alone; then end
-    everything.
+    """Wait until the worker ends, or until its parent ends if the worker must not continue alone.
 
-    folder: the worker's temporary files, removed at the end; "" if none.
+    Then end all its processes. folder: the worker's temporary files, removed at the end; "" if none.
     """
     itself = _stat(worker)
     with contextlib.suppress(OSError):
         if not _wait(os.pidfd_open(worker), os.pidfd_open(parent)):
             return
-    # A process that has ended meanwhile is not killed: its number alone does not identify it.
+    # Do not kill a process that has ended meanwhile, because its id alone does not identify it.
     end_all(worker, mark, [itself[1]] if itself else [])
-    time.sleep(_BETWEEN_S)  # for processes that were just being started
+    time.sleep(_BETWEEN_S)  # to catch processes that were just being started
     end_all(worker, mark)
     if folder and os.path.isdir(folder):
-        import shutil  # most workers' guards do not need it
+        import shutil  # the guards of most workers do not need this import
 
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(worker: int, parent: int) -> bool:
-    """Wait until everything must end; False if the worker became another program with its own guard."""
+    """Wait until the processes must end.
+
+    Returns False if the worker has become another program with its own guard.
+    """
     mode, watched = WITH_PARENT, [worker, parent, 0]
     while True:
         ready, _, _ = select.select(watched, [], [])
@@ -232,7 +236,7 @@ def _wait(worker: int, parent: int) -> bool:
         elif mode == WITH_PARENT:
             return True
         else:
-            watched.remove(parent)  # a run must be finished without it
+            watched.remove(parent)  # a run must be able to finish without a guard
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The lab in a browser through textual-serve: one lab process per page, kept while its page is away."""
+"""The lab in a browser, through textual-serve.
+
+Each page has a lab process, which waits while the page is away.
+"""
 
 import asyncio
 import contextlib
@@ -28,17 +31,17 @@ POLICY = (
     "base-uri 'none'; form-action 'self'"
 )
 WIDEST, HIGHEST = 1_000, 400
-"""Maximum size in characters; no screen is larger."""
+"""Maximum width and height in characters; no screen is larger."""
 LEAVES_S = 5.0
 """Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""Seconds that a lab waits for its page after a reload or dropped connection."""
+"""Seconds for which a lab waits for its page after a reload or a dropped connection."""
 SENDS_S = 5.0
 """Seconds without accepting output after which a page counts as gone."""
 TAKEN = 4001
-"""Close code of a page whose lab another page has taken over."""
+"""WebSocket close code for a page whose lab another page has taken over."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
-"""Terminal modes that the web driver sends once at its start; a returning page needs them again."""
+"""Terminal modes that the web driver sends once, when it starts; a returning page needs them again."""
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
@@ -79,7 +82,7 @@ SCRIPT = """<script>
 MOST_TYPED = 8_192
 """Maximum characters of one input, such as a paste; the rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
-"""Maximum bytes pending for a lab that reads nothing now; asyncio would block from twice as many on."""
+"""Maximum pending bytes for a lab that is not reading; asyncio would block at twice this number."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
 """Markers around pasted text."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -88,7 +91,7 @@ _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 @dataclass(eq=False)
 class Session:
-    """A lab, and its current page; None while there is no page."""
+    """A lab and its current page; the page is None while no browser shows it."""
 
     name: str
     lab: AppService
@@ -96,12 +99,12 @@ class Session:
     expiry: asyncio.TimerHandle | None = None
 
     async def write_bytes(self, data: bytes) -> None:
-        """Send output to the page, if any."""
+        """Send output to the page, if there is one."""
         if (page := self.page) is not None:
             await self._send(page, page.send_bytes(data))
 
     async def write_str(self, data: str) -> None:
-        """Send a message to the page, if any."""
+        """Send a message to the page, if there is one."""
         if (page := self.page) is not None:
             await self._send(page, page.send_str(data))
 
@@ -109,7 +112,7 @@ class Session:
         try:
             await asyncio.wait_for(sending, SENDS_S)
         except (TimeoutError, ConnectionError, RuntimeError):
-            # The lab must not wait for a page that is gone: its worker would stall.
+            # Do not let the lab wait for a page that is gone, because its worker would stall.
             if self.page is page:
                 self.page = None
 
@@ -121,21 +124,19 @@ class Session:
 
 
 class LabServer(Server):  # type: ignore[misc]
-    """Serves the lab to those who have the address that it prints.
+    """Serves the lab to anyone who has the printed address. Browsers let any site open a WebSocket to this
+    machine, and a foreign host name may resolve to it. Therefore the address contains a token, which becomes
+    a cookie for the page's own host, and every request needs the token. The page's origin is checked too.
 
-    A browser lets any site open a WebSocket to this machine, and a foreign host name may resolve to it. So
-    the address holds a token, which becomes a cookie of the page's own host, and every request needs it. The
-    page's origin is checked too.
-
-    A lab without its page is kept for `kept_s` seconds. A page finds its own lab by a name that survives a
-    reload; a page without a lab takes the one left last.
+    A lab without a page is kept for `kept_s` seconds. A page finds its own lab by a name that survives a
+    reload. A page without a lab takes over the lab that was abandoned last.
     """
 
     def __init__(self, host: str, port: int, kept_s: float = KEPT_S) -> None:
         command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
-        # `exec` replaces the shell with the lab, so that the server is the lab's parent: not every shell does
-        # that by itself.
+        # `exec` replaces the shell with the lab, so that the server is the lab's parent. Not every shell does
+        # this by itself.
         super().__init__(
             f"exec {shlex.join(command)}",
             host=host,
@@ -148,7 +149,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """Ordered: the one left or opened last is at the end."""
+        """In order of use: the session left or opened last is at the end."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -168,7 +169,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
             raise web.HTTPBadRequest(text="no screen has that size")
-        # Resources load from where the page came from.
+        # Load resources from the address from which the page came.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
@@ -185,7 +186,9 @@ class LabServer(Server):  # type: ignore[misc]
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Connect a page to a lab while it is open: its own, one that was left, or a new one."""
+        """Serve a page's WebSocket: reconnect to its own lab, take over an abandoned one, or start a
+        new one.
+        """
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
         size = int(request.query.get("width", "80")), int(request.query.get("height", "24"))
@@ -205,7 +208,7 @@ class LabServer(Server):  # type: ignore[misc]
         return page
 
     def _find(self, name: str) -> Session | None:
-        """Return the page's own lab, else the one left last."""
+        """Return the page's own lab, else the lab that was abandoned last."""
         own = next((each for each in self._sessions if name and each.name == name), None)
         left = [each for each in self._sessions if each.page is None]
         return own or (left[-1] if left else None)
@@ -237,7 +240,7 @@ class LabServer(Server):  # type: ignore[misc]
     async def _return(
         self, session: Session, name: str, page: web.WebSocketResponse, size: tuple[int, int]
     ) -> None:
-        """Show a running lab: modes first, then the whole screen."""
+        """Show a running lab: send the terminal modes, then the whole screen."""
         before, session.page, session.name = session.page, page, name
         if session.expiry is not None:
             session.expiry.cancel()
@@ -247,10 +250,10 @@ class LabServer(Server):  # type: ignore[misc]
                 await asyncio.wait_for(before.close(code=TAKEN), SENDS_S)
         await session.write_bytes(MODES)
         await session.lab.set_terminal_size(*size)
-        await session.lab.focus()  # the lab redraws everything then
+        await session.lab.focus()  # this makes the lab redraw everything
 
     async def _leave(self, session: Session) -> None:
-        """Keep a lab without a page for a while."""
+        """Keep a lab that has lost its page for `kept_s` seconds."""
         session.page = None
         self._sessions.remove(session)
         self._sessions.append(session)
@@ -261,7 +264,7 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """Clean up a lab whose process may have ended by itself."""
+        """Clean up after a lab, whose process may have ended by itself."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -271,7 +274,7 @@ class LabServer(Server):  # type: ignore[misc]
         await _end(session.lab)
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End each page's lab properly before the server exits."""
+        """End the lab of each page properly before the server exits."""
         for session in list(self._sessions):
             if session.page is not None:
                 with contextlib.suppress(ConnectionError, RuntimeError):
@@ -280,11 +283,11 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print the address once the port is open, which it is not yet."""
+        """Print the address once the port is open; it is not open yet."""
         self._said = asyncio.create_task(self._say())
 
     async def _say(self) -> None:
-        """Print the address, how to reach it from another machine, and how to stop."""
+        """Print the address, a way to reach it from another machine, and how to stop the server."""
         while True:
             with contextlib.suppress(OSError):
                 _, writer = await asyncio.open_connection(self.host, self.port)
@@ -298,14 +301,14 @@ class LabServer(Server):  # type: ignore[misc]
             )
 
     def initialize_logging(self) -> None:
-        """Do nothing: the pages have their own logs."""
+        """Do nothing: pages write their own logs."""
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
-    """Return the command that forwards the served port to the user's machine."""
+    """Return the command that forwards the served port to the user's own machine."""
     shown = f"[{host}]" if ":" in host else host
     connection = environment.get("SSH_CONNECTION", "").split()
     here = connection[2] if len(connection) == 4 else socket.gethostname()
@@ -313,12 +316,12 @@ def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
 
 
 async def _end(lab: AppService) -> None:
-    """Wait until a page's lab has ended; signal one that is busy or stopped."""
+    """Wait until the lab of a page has ended; send a signal if it is busy or stopped."""
     if (process := lab._process) is None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL, None):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(lab.stop(), LEAVES_S)  # waits only for the last output
+            await asyncio.wait_for(lab.stop(), LEAVES_S)  # stop() waits only for the last output
             await asyncio.wait_for(process.wait(), LEAVES_S)
             return
         if number is not None and process.returncode is None:
@@ -335,7 +338,7 @@ def _bounded(data: str) -> str:
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
     try:
         told = message.json()
-    except (ValueError, RecursionError):  # not JSON, or nested too deeply
+    except (ValueError, RecursionError):  # the message is not JSON, or nested too deeply
         return
     pipe = lab.stdin.transport
     if (
@@ -364,8 +367,8 @@ def _fits_a_screen(*sizes: Any) -> bool:
 def allowed(host: str, origin: str | None, served: str) -> bool:
     """Return True if a request with these headers comes from a page of the server at `served`.
 
-    A loopback address matches any of its names. A request without an origin is accepted: a foreign page's
-    WebSocket always has one.
+    All names of the loopback address match each other. A request without an origin is accepted, because the
+    WebSocket of a foreign page always has one.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

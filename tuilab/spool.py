@@ -1,4 +1,4 @@
-"""A run that must outlive its reader: its events go to a file as they are sent or received."""
+"""Saves a run that must outlive its reader: each event is written to a file as it is sent or received."""
 
 import contextlib
 import os
@@ -11,11 +11,12 @@ from tuilab.processes import since
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
-"""File suffixes: no content yet; the reader exists; the run continues without one; the run has ended."""
+"""File suffixes: the file has no content yet; the reader still exists; the run continues without a reader;
+the run has ended."""
 FOLDER = "spool"
-"""In the data folder."""
+"""Name of the spool folder in the data folder."""
 OWN = "~"
-"""Stands for the folder in the data folder of the machine that measures."""
+"""Stands for the spool folder on the machine that measures."""
 MOST_BYTES = 256 * 2**20
 
 
@@ -25,30 +26,35 @@ def folder(data: Path | None = None) -> Path:
 
 
 def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
-    """Return a run's file, never outside that folder: the id may come from a recording."""
+    """Return the file of a run.
+
+    It is always inside that folder, although the id may come from a recording.
+    """
     return Path(place, f"{Path(run).name}{ending}")
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write everything, even if the system accepts only small pieces. Raises OSError."""
+    """Write all the data, even if the system accepts only small pieces. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 class Spool:
-    """Events of one run in a file: `RUN.kept` with a reader, `RUN.part` without, `RUN.jsonl` at its end.
+    """A file with the events of one run: `RUN.kept` with a reader, `RUN.part` without one, `RUN.jsonl` at the
+    end.
 
-    The file starts with a `Hello`, whose pids show whether the run continues. Until that is written it is
-    `RUN.new`, so that nobody takes it for a file that was left and cut off. It holds the run from its start,
-    because the last data sent to the reader may never have been read. It is written during the run, so that
-    it survives the worker too.
+    The file starts with a `Hello`, whose process ids show whether the run continues. Until the `Hello` is
+    written the file is named `RUN.new`, so that nobody mistakes it for an abandoned, truncated file. It holds
+    the run from its start, because the reader may never have read the last data sent to it. It is written
+    during the run, so that it also survives the worker.
     """
 
     def __init__(self, run: str, place: str, finish: bool = True, reader: int | None = None) -> None:
-        """place: a folder, or `OWN`. finish: without a reader, the run continues to its end.
+        """place: a folder, or `OWN`.
 
-        reader: the process whose end leaves the file behind; by default this one's parent.
+        finish: whether the run continues to its end without a reader. reader: id of the reading process; by
+        default the parent of this process.
         """
         self.finish = finish
         self.alone = False
@@ -67,7 +73,7 @@ class Spool:
         self._file = file_of(place, run, BEGUN)
         try:
             if self._own:
-                # The folder may be shared with the reader, which has a file for all hosts of the run.
+                # The reader may use the same folder. It has one file for all hosts of the run.
                 self._file = file_of(folder(), f"{run}-{host}", BEGUN)
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
@@ -78,7 +84,7 @@ class Spool:
 
     @property
     def is_complete(self) -> bool:
-        """True if the file has every round so far."""
+        """True if the file has every round up to now."""
         return self._fd is not None
 
     def add(self, line: bytes) -> None:
@@ -86,7 +92,7 @@ class Spool:
         if self._fd is None:
             return
         self._size += len(line)
-        # Rounds always; other events up to a limit.
+        # Keep every round, but other events only up to a limit.
         if self._size > MOST_BYTES and b'"type":"round"' not in line[:40]:
             return
         try:
@@ -95,9 +101,12 @@ class Spool:
             self._give_up()
 
     def _give_up(self) -> None:
-        """With a reader, the file is worthless now; without one, its rounds are all there is."""
+        """Stop writing.
+
+        With a reader, the file is worthless now; without one, its rounds are all that is left.
+        """
         if self._fd is not None:
-            with contextlib.suppress(OSError):  # user code may have closed it
+            with contextlib.suppress(OSError):  # user code may have closed the file
                 os.close(self._fd)
             self._fd = None
         if not self.alone:
@@ -105,7 +114,7 @@ class Spool:
                 self._file.unlink()
 
     def go_on_alone(self) -> bool:
-        """Record that the reader is gone; False if the run must end or cannot be saved."""
+        """Record that the reader is gone. Returns False if the run must end or cannot be saved."""
         if self._fd is None or not self.finish:
             return False
         self.alone = True
@@ -113,10 +122,10 @@ class Spool:
         return True
 
     def close(self) -> None:
-        """Close the file of a finished run: without a reader it gets its final name, with one it belongs
-        to the reader.
+        """Close the file of a finished run.
 
-        A remote reader has received everything by then.
+        Without a reader, it gets its final name; with a reader, it is left to the reader. A remote reader has
+        received all events by then.
         """
         if self._fd is not None:
             os.close(self._fd)
@@ -127,6 +136,6 @@ class Spool:
                 self._file.unlink(missing_ok=True)
 
     def _rename(self, suffix: str) -> None:
-        # A leftover name does no harm: its Hello identifies the writer.
+        # A leftover name does no harm, because the Hello in it identifies the writer.
         with contextlib.suppress(OSError):
             self._file = self._file.rename(self._file.with_suffix(suffix))

@@ -1,18 +1,18 @@
-"""Repairs unusual standard streams and screen sizes before anything else runs."""
+"""Repair unusual standard streams and screen sizes before anything else runs."""
 
 import io
 import os
 import sys
 
 LARGEST_SCREEN = 2_000
-"""Maximum columns or lines."""
+"""Maximum number of columns or lines."""
 
 
 def repair_streams() -> None:
     """Open closed streams, buffer unbuffered ones, and ignore impossible screen sizes.
 
-    Services and cron jobs start programs with closed streams. Python then has None for them, and the next
-    opened file would become the standard output.
+    Services and cron jobs may start programs with closed streams. Python sets such streams to None, and the
+    next file that is opened would become the standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -23,18 +23,18 @@ def repair_streams() -> None:
             if nowhere > number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
-            os.set_inheritable(number, True)  # `tuilab worker` becomes another program
+            os.set_inheritable(number, True)  # for the program that `tuilab worker` becomes
         if getattr(sys, name) is None:
             stream = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # `python -u` counts a partly written line as written
+    if isinstance(raw, io.RawIOBase):  # `python -u` treats a partly written line as written
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # an encoding with few characters, such as Latin-1
+            text.reconfigure(errors="replace")  # the encoding may have few characters, such as Latin-1
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

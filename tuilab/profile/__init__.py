@@ -1,1 +1,3 @@
-"""A TensorFlow profile as plain data: reads its file, interprets each event, attributes each moment."""
+"""Turns a TensorFlow profile into plain data: reads the file, interprets each event, attributes each
+moment.
+"""

@@ -1,4 +1,4 @@
-"""Interprets a profile's events, by the names that TensorFlow's runtime gives them."""
+"""Interpret the events of a profile by the names that TensorFlow's runtime gives them."""
 
 import re
 
@@ -12,8 +12,8 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix of a phase's name. Everything in a call until the event ends belongs to that phase, whatever
-TensorFlow names it."""
+"""Prefix for the name of a phase. Until such an event ends, all time of the call belongs to its phase,
+whatever TensorFlow names it."""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "
@@ -22,17 +22,18 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase of a thread that waits for an XLA program; on a CPU its threads compute, recorded or not."""
+"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads compute meanwhile,
+whether or not they are recorded."""
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Prefix of the event that lasts while a graph waits for an element, on a separate thread."""
+"""Prefix of the event during which a graph waits for an element, on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 """Names of copies in CUPTI and ROCm's tracer; `copyBuffer` is ROCm's kernel for copies on a device."""
 
 
 class Key(msgspec.Struct, frozen=True, gc=False):
-    """An op as a row of the table."""
+    """Identifies an op, as a row of the table."""
 
     op: str
     name: str
@@ -40,9 +41,10 @@ class Key(msgspec.Struct, frozen=True, gc=False):
 
 
 class Meaning(msgspec.Struct, frozen=True, gc=False):
-    """What a thread does. eager: the current eager op. op: this event is itself an op, not inside one.
+    """The activity of a thread.
 
-    sticks: everything inside it belongs to its phase too.
+    eager: the current eager op. op: this event is itself an op, not part of one. sticks: everything inside
+    the event belongs to its phase too.
     """
 
     phase: str | None = None
@@ -53,7 +55,9 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return what a host event means, given the enclosing event; unknown events inherit its meaning."""
+    """Return the meaning of a host event, given the enclosing event; unknown events inherit that event's
+    meaning.
+    """
     if around.sticks:
         return around
     named = _classify_mark(event) or _op(event, around)
@@ -87,7 +91,7 @@ def _classify_mark(event: XEvent) -> Meaning | None:
 def _op(event: XEvent, around: Meaning) -> Meaning | None:
     name = event.name
     if event.op and _FUNCTION.match(event.op):
-        return Meaning("dispatch")  # the op that launches a compiled program
+        return Meaning("dispatch")  # this op launches a compiled program
     if event.op:
         op, node = plain(event.op), name.removesuffix(":" + event.op)
         key = Key(op, node, HOST)
@@ -115,9 +119,10 @@ def hlo_key(hlo: str, device: str) -> Key:
 
 
 def device_meaning(event: XEvent, device: str, launched_by: Key | None) -> Meaning:
-    """Return what an event of a GPU stream means: a kernel or a copy, under the op that launched it.
+    """Return the meaning of an event in a GPU stream: a kernel or a copy, with the op that launched it.
 
-    Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.
+    The names (`tf_op`, `hlo_op`, copies) come from the profiler's source and from recordings with NVIDIA and
+    AMD GPUs.
     """
     if _COPIES.match(event.name):
         return Meaning("copy", Key(event.name, launched_by.name if launched_by else "", device), op=True)

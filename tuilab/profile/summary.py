@@ -1,4 +1,4 @@
-"""Turns a profile's sums into what is sent. Pure functions."""
+"""Turn the sums of a profile into the messages to send. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ MOST_OPS = 500
 def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
     """Return one row per op, longest first; pipeline ops, which run concurrently, come last.
 
-    factor: the account's computing time over the profile's; scales each op's time.
+    factor: computing time in the account divided by that in the profile; each op's time is scaled by it.
     """
     calls = max(1, len(of.windows))
 
@@ -39,7 +39,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first `most` rows, and merge the rest by type and device, which preserves the sums."""
+    """Return the first `most` rows, and merge the others by type and device, which preserves the sums."""
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
         behind.setdefault((row.op, row.device, row.phase), []).append(row)
@@ -63,7 +63,7 @@ def _phase(key: Key, of: Sums) -> Phase:
 
 
 def devices(of: Sums) -> tuple[DeviceTime, ...]:
-    """Return how long each device worked."""
+    """Return the seconds for which each device worked."""
     calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
     return tuple(
         DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)
@@ -72,8 +72,8 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Describe what fills the call besides its ops: the other parts by name, and the profiler's own
-    overhead.
+    """Describe what takes the rest of the call besides its ops: the other phases by name, and the profiler's
+    own overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
     named.sort(key=lambda part: -part.seconds)
@@ -95,7 +95,9 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """Return the lanes with events within the calls, their events by start, and the number cut off."""
+    """Return the lanes that have events within the calls, the events by start time, and the number of omitted
+    events.
+    """
     if not of.windows:
         return (), (), 0
     begin, end = of.windows[0][0], of.windows[-1][1]

@@ -1,4 +1,7 @@
-"""Divides a call's time: each moment belongs to one phase and to the ops that ran in it. Pure functions."""
+"""Divide the time of a call: each moment belongs to one phase, and to the ops that ran in it.
+
+Pure functions.
+"""
 
 import re
 from bisect import bisect_right
@@ -14,7 +17,7 @@ from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
 from tuilab.profile.xplane import HOST
 
 Window = tuple[int, int]
-"""Start and end of a call."""
+"""Start and end of a call, in picoseconds."""
 
 PICO = 1e-12
 _IDLE = Meaning("python")
@@ -26,12 +29,13 @@ _TO_HOST = re.compile(r"(?i)d2h|dtoh|devicetohost")
 
 @dataclass
 class Sums:
-    """Sums over all calls, in picoseconds. calls: the time of each by phase, adding up to its length.
+    """Sums over all calls, in picoseconds.
 
-    events: recorded on the calling thread within the calls. ops: each op's share of the calls' time. busy:
-    each op's own durations. devices: how long each device had a kernel running. on_device: time by phase of
-    devices other than the host, from their own clocks. `beside`: durations of the input pipeline's ops, which
-    run concurrently. computed, copies: the ops that did so at any time; the others were waited for.
+    calls: for each call, its time by phase; the phases add up to its length. events: number of events on the
+    calling thread within the calls. ops: each op's share of the calls' time. busy: each op's own durations.
+    devices: how long each device had a kernel running. on_device: time by phase on devices other than the
+    host, by their own clocks. beside: durations of the input pipeline's ops, which run concurrently.
+    computed, copies: ops that computed or copied at any time; all other ops only waited.
     """
 
     windows: list[Window]
@@ -48,7 +52,7 @@ class Sums:
 
     @property
     def phases(self) -> dict[str, float]:
-        """The phases of all calls together."""
+        """The time of each phase, over all calls together."""
         out: dict[str, float] = {}
         for call in self.calls:
             for phase, spent in call.items():
@@ -57,17 +61,17 @@ class Sums:
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
-    """Return the calls, in order."""
+    """Return the start and end of each call, in order."""
     return sorted((seen.event.start, seen.event.end) for seen in events if seen.event.name == CALL)
 
 
 def sums(found: Activity) -> Sums:
-    """Divide the calls' time.
+    """Divide the time of the calls among phases and ops.
 
-    A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally among
-    the running ones; else a copy; else input while a graph waits for an element; else whatever the calling
-    thread does. It is a stall while the device waits between two of its kernels for a host op, or for the
-    data that a copy between them transfers.
+    A moment counts as compute if any kernel of the call runs, on any thread or device; the running kernels
+    share it equally. Otherwise it counts as a copy if one runs; otherwise as input if a graph waits for an
+    element; otherwise it has the phase of the calling thread. It is a stall while the device waits between
+    two of its kernels for a host op, or for data that is copied between them.
     """
     calls = windows(found.events)
     out = Sums(calls)
@@ -97,8 +101,8 @@ def sums(found: Activity) -> Sums:
 
 
 def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct a segment using the whole profile: a launch is not computing, the pipeline's work is
-    waiting.
+    """Correct a segment with knowledge of the whole profile: an op that only launched kernels did not
+    compute, and the work of the pipeline counts as waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -147,9 +151,9 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     """Return the periods of a call in which its device waits for the host.
 
-    Between two kernels, these are periods with a copy over the link; elsewhere, periods in which ops compute
-    on the host for at least half the time. Other periods are the launch time of the next kernel, or the
-    copies in and out.
+    These are the gaps between two kernels that contain a copy over the link, and all gaps, also before the
+    first and after the last kernel, in which ops compute on the host for at least half of the time. Other
+    gaps are launch time for the next kernel, or copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST)
@@ -164,12 +168,12 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """Return how much of the window they take, in picoseconds."""
+    """Return how much of the window the periods cover, in picoseconds."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
 def _joined(segments: Iterable[Segment]) -> list[Window]:
-    """Return the periods in which any of them runs."""
+    """Return the union of the periods."""
     out: list[Window] = []
     for begin, end in sorted((s.start, s.end) for s in segments):
         if out and begin <= out[-1][1]:
@@ -185,7 +189,7 @@ def _crosses(key: Key | None) -> bool:
 
 
 class _Running:
-    """What runs now, and the sums to add the elapsed time to."""
+    """The ops that run now, and the sums to which the elapsed time is added."""
 
     def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
         self._out, self._main, self._on_device = out, main, on_device
@@ -256,8 +260,8 @@ def _direction(name: str) -> str:
 def _count(out: Sums, found: Activity) -> None:
     """Count the ops from the start of the first call to the end of the last.
 
-    A device continues after the call that launched its kernels has returned, so kernels that start between
-    two calls belong to a call too.
+    Kernels that start between two calls count too, because a device continues after the call that launched
+    its kernels has returned.
     """
     if not out.windows:
         return

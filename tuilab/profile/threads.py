@@ -1,4 +1,4 @@
-"""Turns nested events into what each thread and stream did, moment by moment. Pure functions."""
+"""Turn nested events into the activity of each thread and stream, moment by moment. Pure functions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,14 @@ _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
 _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
-"""The runtime's event for one iteration of a graph's loop over a dataset, which it runs as an iterator."""
+"""The runtime's event for one iteration of a loop over a dataset inside a graph; the runtime runs such a loop
+as an iterator."""
 NOWHERE = -1
 """The lane of work on an unknown thread."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """A period of one lane with the same innermost event. pipeline: it worked for tf.data."""
+    """A period of one lane with the same innermost event. pipeline: whether the thread worked for tf.data."""
 
     lane: int
     start: int
@@ -41,7 +42,10 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass
 class Activity:
-    """All lanes. launchers: ops whose host events only launched work that then ran on a GPU."""
+    """The segments of all lanes.
+
+    launchers: ops whose host events only launched work, which then ran on a GPU.
+    """
 
     segments: list[Segment] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
@@ -57,7 +61,7 @@ class _Frame:
 
 
 class _Thread:
-    """One host thread: its open events, and the end of the time already accounted for."""
+    """One host thread: its open events, and the time up to which it is accounted for."""
 
     def __init__(self, lane: int, pipeline: bool) -> None:
         self.lane, self.pipeline = lane, pipeline
@@ -74,7 +78,7 @@ class _Thread:
 
 
 def activity(lines: Sequence[XLine]) -> Activity:
-    """Return what every lane did; lanes are numbered as in `lines`."""
+    """Return the activity of every lane; lanes are numbered as in `lines`."""
     walk = _Walk(lines)
     walk.run()
     return walk.found
@@ -83,8 +87,9 @@ def activity(lines: Sequence[XLine]) -> Activity:
 class _Walk:
     """One pass over all host events in time order, to follow work passed between threads.
 
-    The runtime numbers each function run; `Record` and `StartRegion` with the same number link the thread
-    that passed on work to the one that took it. Work of a run that tf.data started belongs to the pipeline.
+    The runtime numbers each run of a function. `Record` and `StartRegion` events with the same number link
+    the thread that passed on work to the thread that took it. If tf.data started the run, its work belongs to
+    the pipeline.
     """
 
     def __init__(self, lines: Sequence[XLine]) -> None:
@@ -133,7 +138,7 @@ class _Walk:
         self._note_launch(thread, event)
         if event.end <= event.start:
             return
-        # Events of one thread nest; a stray overlap is cut at its parent's end.
+        # Events of one thread nest; an event that overlaps its parent's end is cut there.
         end = min(event.end, thread.stack[-1].end) if thread.stack else event.end
         if end <= event.start:
             return
@@ -146,8 +151,9 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """An operation of an XLA program may continue after its event, on other threads, until its
-        end mark.
+        """Record an end mark.
+
+        An operation of an XLA program may continue on other threads after its event, until its end mark.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
@@ -165,8 +171,8 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Return whether the next work is the body of a graph's loop over a dataset, not one of its
-        stages.
+        """Return whether the next work is the body of a graph's loop over a dataset, and not a stage of the
+        dataset.
         """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None

@@ -1,4 +1,4 @@
-"""The profiler's file as plain data. Times are integers, picoseconds from the profile's start."""
+"""The profiler's file as plain data. Times are integers, in picoseconds since the start of the profile."""
 
 import importlib.util
 import re
@@ -13,10 +13,10 @@ import msgspec
 
 HOST = "CPU"
 EMULATED = "emulated_stream"
-"""Prefix of the thread name by which tests emulate a GPU."""
+"""Prefix of the names of threads by which tests emulate a GPU."""
 _PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
 _GPU = re.compile(r"^/device:(GPU:\d+)")
-# Statistics that are used; the rest stays in the file.
+# Statistics that are read; the others stay in the file.
 _STATS = frozenset(
     ("id", "_c", "_p", "eager_op", "is_func", "tf_function_call", "hlo_op", "tf_op", "correlation_id")
 )
@@ -25,7 +25,7 @@ Stat = Union[int, str]
 
 
 class XEvent(msgspec.Struct, frozen=True, gc=False):
-    """Something that lasted from `start` to `end`. op: the op's type if the event is a node of a graph."""
+    """An event that lasted from `start` to `end`. op: type of the op, if the event is a node of a graph."""
 
     name: str
     start: int
@@ -45,7 +45,7 @@ class XLine:
 
 @dataclass(frozen=True)
 class Recording:
-    """The contents of one profile. errors: those that the profiler itself reports."""
+    """The contents of one profile. errors: errors that the profiler itself reports."""
 
     lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
@@ -88,9 +88,9 @@ def _lines(plane: Any) -> list[XLine]:
     out = []
     for line in plane.lines:
         if (line.display_name or line.name).startswith(EMULATED):
-            continue  # internal kernels that emulate a device on the processor
+            continue  # internal kernels by which a processor emulates a device
         if gpu is not None and not line.name.startswith("Stream"):
-            continue  # rows that TensorBoard derives from the streams
+            continue  # TensorBoard derives these rows from the streams
         origin = line.timestamp_ns * 1_000
         events = []
         for event in line.events:
@@ -105,7 +105,7 @@ def _lines(plane: Any) -> list[XLine]:
 
 
 def _kind(metadata: Any, names: Mapping[int, str], wanted: set[int]) -> tuple[str, str, dict[str, Stat]]:
-    """Return what the events of one kind share: name, op type, statistics."""
+    """Return the properties shared by events of one kind: name, op type, statistics."""
     shown = metadata.display_name
     is_node = bool(shown) and metadata.name.endswith(":" + shown)
     stats = {names[s.metadata_id]: _value(s, names) for s in metadata.stats if s.metadata_id in wanted}
