@@ -1,1 +1,3 @@
-"""A watched program, as its observer reports it: steps, parts, ops, and what to change. Pure functions."""
+"""Interprets the reports of a watched program's observer: steps, parts, ops, and what to change. Pure
+functions.
+"""

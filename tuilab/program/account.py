@@ -1,4 +1,4 @@
-"""A program's account: every second by kind and place. Pure functions."""
+"""Accounts for a program's time: every second by kind and place. Pure functions."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,21 +23,21 @@ WORDS: dict[AccountKind, str] = {
 }
 """The wording for each kind."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program does in a call to Keras, whose graphs, ops and input belong together for its author."""
+"""What the program does in a call to Keras. The graphs, ops and input of a call count as one activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Stand in for the user's function: the time before Python's first line, and after the program's last one."""
+"""Stand in for the user's function before Python's first line and after the program's last one."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
-"""Minimum number of calls on a line for a headline to mention it."""
+"""Minimum number of calls from a line for a headline to mention the number."""
 
 
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:
     """Return the rows of a process, longest first. They add up to `lasted_s`.
 
-    began: the program's start in seconds since the epoch; 0 if not known. Clocks measure the time before the
-    first sample and after the last message. The rest without a sample is unknown.
+    began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
+    after the last message comes from clocks. Any other time without a sample is unknown.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -123,7 +123,7 @@ def tree(rows: Iterable[AccountRow]) -> Line:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the headline: what the program did, for how long, and the line if there is one."""
+    """A part of the headline: what the program did, for how long, and the line if it is known."""
 
     words: str
     seconds: float
@@ -131,7 +131,7 @@ class Part:
 
 
 def parts(rows: Sequence[AccountRow]) -> list[Part]:
-    """Return what the program did, longest first: calls to Keras by method, the rest by kind."""
+    """Return what the program did, longest first: calls to Keras by method, other time by kind."""
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None

@@ -1,6 +1,4 @@
-"""One table of the change that each finding advises, and what the change requires of the program. Pure
-functions.
-"""
+"""Maps each finding to the advised change, and to what the change requires of the program. Pure functions."""
 
 import ast
 from collections.abc import Callable
@@ -16,16 +14,16 @@ from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
 STEPS_AT_ONCE = 32
-"""Batches that one call should do, where batches are small; a trial measures as many."""
+"""Number of batches that one call should process if batches are small. A trial uses the same number."""
 MOST_NAMED = 3
-"""Maximum number of conditions in one piece of advice."""
+"""Maximum number of conditions that one piece of advice names."""
 
 
 @dataclass(frozen=True)
 class Unmet:
     """A condition that does not hold. first: what to change before following the advice.
 
-    instead: the advice would fail, so `first` replaces it.
+    instead: `first` replaces the advice, because the advice would fail.
     """
 
     first: str
@@ -45,9 +43,10 @@ class Advice:
 
 
 def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
-    """Return what to change for a finding at a line, what before, and the preset that demonstrates it.
+    """Return the change for a finding at a line, what to change before it, and the preset that demonstrates
+    it.
 
-    What to change before or instead comes from the conditions that do not hold.
+    Conditions that do not hold add a change before the advised one, or replace it.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -67,12 +66,12 @@ def place(file: str, line: int) -> str:
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Python code in the step that a graph would run only once, when it is traced."""
+    """Find Python code in the step that a graph would run only once, when it is traced."""
     return _first(effects(case.sources, *at))
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """The same for the methods that Keras calls in a step."""
+    """Find such code in the methods that Keras calls in a step."""
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
 
@@ -81,7 +80,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
-    """Ops of the step that XLA does not support: it would raise an error."""
+    """Find ops of the step that XLA does not support and would reject with an error."""
     step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
@@ -92,7 +91,8 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
         )
         for op, where in held.items()
         if op in NOT_IN_XLA
-        and not (keras and op in ITERATORS)  # Keras draws the batch outside its jit_compile
+        # Keras fetches the batch outside the function that jit_compile compiles
+        and not (keras and op in ITERATORS)
     ]
 
 
@@ -101,7 +101,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Arguments with more than one shape: XLA compiles for each."""
+    """Find arguments with more than one shape, because XLA compiles once for each."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -113,7 +113,9 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """A callback for each batch: Keras would call it once for all steps of an execution."""
+    """Find a callback that runs after each batch, because Keras would run it once for all steps of an
+    execution.
+    """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
             return [
@@ -123,7 +125,7 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """A random op in the stage: a cache would repeat the first values."""
+    """Find a random op in the stage, because a cache would repeat its first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
         return [Unmet("move its random ops behind the cache: otherwise it repeats the first random values")]
@@ -133,13 +135,13 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
 
 
 def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
-    """Return the stages that feed a stage at that line. A dataset lists its last stage first."""
+    """Return the stages that feed the stage at that line. A dataset lists its last stage first."""
     index = next((n for n, stage in enumerate(stages) if (stage.file, stage.line) == at), len(stages))
     return stages[index + 1 :]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """A custom training loop: only Keras' `fit` scales the loss by itself."""
+    """Find a custom training loop, because only Keras' `fit` scales the loss by itself."""
     if case.of.kind == "keras":
         return []
     return [
@@ -148,7 +150,7 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """A Python number used in `range`: as a tensor it needs tf.range."""
+    """Find a Python number used in `range`, because a tensor needs tf.range instead."""
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -163,7 +165,7 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """A model whose sizes depend on the loop cannot be the same in each iteration."""
+    """Find a model whose sizes depend on the loop, because it differs in each iteration."""
     names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
     lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}
     used = {name for line in lines for name in source.names_of_call(case.sources, *line)} & names
@@ -221,7 +223,7 @@ TABLE: dict[str, Advice] = {
     ),
     "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),
     "cudnn-off": Advice("leave the setting out: then Keras uses cuDNN's kernel on a GPU"),
-    # Python around and instead of the step
+    # Python between the steps, and Python in place of a step
     "eager-functions": Advice(
         "remove the call: it is for debugging", "tiny-ops", needs=(none_in_train_step,)
     ),

@@ -1,4 +1,4 @@
-"""A watched process with its source files and machine. Pure functions."""
+"""Combines a watched process with its source files and its machine. Pure functions."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine around the program: its GPUs, their use by others, and why TensorFlow sees none."""
+    """The machine that runs the program: its GPUs, their use by others, and why TensorFlow sees none."""
 
     gpus: int = 0
     others: tuple[str, ...] = ()
     no_gpu: str = ""
     no_gpu_change: str = ""
     memory: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of each GPU."""
+    """Bytes of memory of each GPU."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Case:
     place: Beside
 
     def function_at(self, number: int) -> tuple[str, int]:
-        """Return where a tf.function is in the user's code: its own line, or the line that called it."""
+        """Return the place of a tf.function in the user's code: its own line, or the line that called it."""
         function = self.of.functions.get(number)
         if function is None:
             return "", 0
@@ -61,7 +61,7 @@ class Case:
                 return found
             line, count = following.most_common(1)[0]
             if count < most:
-                # No single line leads to most of them, but one loop may contain them all.
+                # No single line leads to most of the ops, but one loop may contain them all.
                 loops: Counter[tuple[str, int]] = Counter()
                 for (file, number), each in following.items():
                     if around := source.loop(self.sources, file, number):

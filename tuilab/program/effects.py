@@ -22,7 +22,7 @@ HARMLESS = (
     "os",
     "contextlib",
 )
-"""Libraries whose results depend only on their arguments, and that change nothing."""
+"""Libraries whose results depend only on their arguments, and which change no state."""
 CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,7 +31,9 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """Something a graph would not do as Python does. first: what to change before making a graph of it."""
+    """Python code that a graph would not run as Python does. first: what to change before making a graph of
+    it.
+    """
 
     name: str
     file: str
@@ -45,17 +47,17 @@ class Effect:
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
-    """Return what the step at a line does besides its ops, each once, in source order.
+    """Return what the step at a line does in addition to its ops, each effect once, in source order.
 
-    The step is the innermost loop or function around that line. Follows the user's own functions that it
-    calls by name.
+    The step is the innermost loop or function around that line. Follows calls by name to the user's own
+    functions.
     """
     tree = tree_of(sources.get(file, ""))
     return _find_effects(sources, [(file, _step(tree, line))] if tree is not None else [])
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
-    """Return the same for the user's functions and methods with these names."""
+    """Return the effects of the user's functions and methods with these names."""
     known = _definitions(sources)
     return _find_effects(
         sources, [(file, each.body) for name in methods for file, each in known.get(name, ())]
@@ -120,7 +122,7 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Return what a file's names were imported as, or created by: `np` → `numpy`, `env` → `gym.make`."""
+    """Return what a file imported its names as or created them with: `np` → `numpy`, `env` → `gym.make`."""
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -194,7 +196,7 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
 
 ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "put"))
-"""Methods that put their argument into the object."""
+"""Methods that add their argument to the object."""
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:

@@ -1,4 +1,4 @@
-"""Finds what costs a watched program time and what to change; one function per subject. Pure functions.
+"""Finds what costs a watched program time and what to change, with one function per subject. Pure functions.
 
 Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing it
 makes the program at most 1 / (1 - share) times as fast.
@@ -28,39 +28,48 @@ from tuilab.program.sites import METHODS, Site, called, rebuilt, sites_of, steps
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Minimum share of a step for waiting for input to be reported."""
+"""Minimum share of a step that waiting for input must take to be reported."""
 FULL = 0.8
 """A program that uses at least this share of the processors is assumed to need all of them."""
 LEAST_BESIDE = 0.005
-"""Minimum share of the processors for a pipeline's use of them to be reported."""
+"""Minimum share of the processors that a pipeline must use to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Number of traces of one function, and the share of the program's time in those after the first two."""
+"""Number of traces of one function, and the share of the program's time spent in the traces after the first
+two.
+"""
 USED = 10
 """Minimum number of calls that make a library's tf.function worth creating."""
 QUICK_FIRST = 0.6
-"""How long a program's first trace takes in a faster process, relative to this one: 0.6 to 1.2 in
-five pairs."""
+"""Shortest time of a program's first trace in a faster process, relative to this one: 0.6 to 1.2 in five
+pairs.
+"""
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum share and seconds of a step for time between steps to be reported without a sampled line."""
+"""Minimum share of a step, and minimum seconds, for time between steps to be reported without a
+sampled line.
+"""
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
 """Share of the time spent reading values, and reads per step."""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 LEAST_OP_S = 1e-6
-"""Minimum time of a graph's op, as observed in loops of small ops."""
+"""Minimum seconds of a graph's op, as observed in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Share of the time in float64 that float32 saves on a CPU at most."""
+"""Maximum share of the float64 ops' time that float32 saves on a CPU."""
 LEAST = 20
-"""Minimum number of steps for reporting rates."""
+"""Minimum number of steps before rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
-"""Reported if Python launches individual ops for at least this share of a step, and this many of them."""
+"""Individual ops are reported if launching them takes at least this share of a step, and a step has at least
+this many.
+"""
 MANY_STEPS, STARTED = 100, 0.7
-"""A `fit` has small batches if it has at least this many steps and launching takes this share of each."""
+"""A `fit` has small batches if it runs at least this many steps and launching takes this share of
+each step.
+"""
 LOOPING = 0.3
-"""Minimum share of a program's time for a loop of ops to represent it."""
+"""Minimum share of the program's time for a loop of ops to count as its steps."""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
@@ -68,7 +77,9 @@ their graphs."""
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
 """Kinds of time in which a loop runs steps."""
 FEW_ROWS = 64
-"""If a call's steps are unknown, it counts as small up to this many samples: two of Keras' usual batches."""
+"""Maximum number of samples in a call that counts as small, if its steps are unknown: two of Keras' default
+batches.
+"""
 SLOWER = 1.5
 """Minimum ratio of the last steps' time to the first ones' for a slowdown to be reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
@@ -76,12 +87,11 @@ _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return every finding, the one that saves most first, each followed by the findings that are
-    part of it.
-    """
+    """Return every finding, largest saving first, each followed by the findings that are part of it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        for each in look(case):  # one per cause and line: the first check is the more precise one
+        # Report one finding per cause and line, because the first check is the more precise one.
+        for each in look(case):
             found.setdefault(each.key, each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
@@ -106,9 +116,9 @@ def _finding(
     """Return a finding with its advice.
 
     share: of a step, or of the whole that `spent_s` is part of. `beside`: a further share of a step that the
-    fix removes although the finding is not about it. spent_s: seconds of the program that it takes; None for
-    `share` of the steps. most_s: as many seconds at most, if the fix may save more.
-    advice: the table's key, `code` by default; change: replaces the table's text.
+    fix removes although the finding is about another. spent_s: seconds of the program that it takes; None for
+    `share` of the steps. most_s: maximum seconds that the fix may save, if more than spent_s. advice: the
+    table's key, `code` by default; change: replaces the table's text.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -160,7 +170,9 @@ def batches(of: Process) -> dict[str, int]:
 
 
 def matrices(of: Process) -> dict[str, int]:
-    """Return the sizes of the first product that the step's arguments allow, under a matmul's names."""
+    """Return the sizes of the first matrix product that the step's arguments allow, under the names that
+    matmul presets use.
+    """
     described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
     shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
     found = [shape for shape in shapes if isinstance(shape, list) and len(shape) == 2 and all(shape)]
@@ -174,10 +186,10 @@ def matrices(of: Process) -> dict[str, int]:
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:
-    """Find calls to predict, evaluate and fit in a loop that run little more than one step each."""
+    """Find calls to predict, evaluate and fit in a loop that each run little more than one step."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
-    # The calls of a model that each round builds cannot become one call.
+    # If each round builds a new model, its calls cannot become one call.
     anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
     for site in sites:
         method = METHODS.get(site.call)
@@ -192,14 +204,14 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds its own pipeline for little more than a step"
         advice = "predict, fed back" if fed else method
-        # One call for all rows may also compute them faster.
+        # A single call for all rows may also compute them faster.
         yield _finding(
             case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=site.overhead_s
         )
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models that are rebuilt in each iteration of a loop, and layers and optimizers built there."""
+    """Find models, layers and optimizers that each iteration of a loop builds again."""
     sites, loops = sites_of(case), set[tuple[str, int]]()
     each = steps_of_a_call(case, sites)
     for found in rebuilt(case, sites, MANY_TRACES):
@@ -209,7 +221,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             continue
         text = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
         text += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
-        # A new model's first calls are slow too.
+        # The first calls of a new model are slow too.
         around = sum(
             max(0.0, site.overhead_s - (each[site.call].seconds * site.count if site.call in each else 0.0))
             for site in sites
@@ -219,7 +231,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
     for loop in {site.loop for site in sites if site.loop[1]} - loops:
         inside = [site for site in sites if site.loop == loop]
         spent = sum(site.kinds["building"] for site in inside)
-        # A loop that only adds layers builds one model. One that also runs steps builds it for each of them.
+        # A loop that only adds layers builds a single model. A loop that also runs steps builds a model for
+        # each round.
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
@@ -230,13 +243,15 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
-        # A new object's first ops, such as an optimizer's update, create variables.
+        # The first ops of a new object, such as an optimizer's update, create variables.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
         yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """True if a line of a loop built something after another had run steps: in its second round."""
+    """Return True if a line of a loop built something after another line had run steps, that is, from the
+    second round on.
+    """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
     ran = [spans[kind, site.at][0] for site in inside for kind in RUNNING if (kind, site.at) in spans]
@@ -244,7 +259,7 @@ def _again(case: Case, inside: Sequence[Site]) -> bool:
 
 
 def model_calls(case: Case) -> Iterator[Bottleneck]:
-    """Find models that are called op by op in a loop, a row at a time."""
+    """Find models that a loop calls op by op, one row at a time."""
     for site in sites_of(case):
         took = site.kinds["eager"]
         if site.call != "Model.__call__" or not site.loop[1] or site.count < MANY_CALLS:
@@ -265,14 +280,14 @@ def saving(case: Case) -> Iterator[Bottleneck]:
         if site.count == 1 or took < BETWEEN * case.of.lasted_s:
             continue
         if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
-            continue  # a callback saves, and is reported as such
+            continue  # a callback that saves has its own finding
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
         text = f"saving takes {seconds(took, took / 50)}{times}"
         yield _finding(case, "saving", site.at, text, spent_s=took)
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that get slower the longer the program runs."""
+    """Find steps that become slower as the program runs."""
     pace = case.of.pace()
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
@@ -288,7 +303,9 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
 
 
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
-    """Return the share of a step spent waiting for input: from profiled steps, else from waits in Python."""
+    """Return the share of a step spent waiting for input, from profiled steps or else from waits in
+    Python.
+    """
     if case.of.seen:
         return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
     gaps = case.of.gaps()
@@ -298,9 +315,9 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 def crowded(of: Process, kind: str = "") -> float:
     """Return the maximum share of a step that a concurrent pipeline takes on the same processors.
 
-    kind: count only stages of this kind. If both need all processors all the time, removing the pipeline
-    gains the step its share of them; while the step waits, the pipeline takes nothing from it. 0 for steps
-    that compute elsewhere.
+    kind: count only stages of this kind. If step and pipeline both need all processors all the time, removing
+    the pipeline gives its share of them to the step. While the step waits, the pipeline takes nothing from
+    it. 0 for steps that compute on another device.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -319,8 +336,9 @@ def crowded(of: Process, kind: str = "") -> float:
 def slowest(case: Case) -> tuple[Stage | None, bool]:
     """Return the stage that holds up the others, and whether the pipeline ran it in parallel.
 
-    TensorFlow fuses and parallelises stages by itself; the profile's iterators, from the source up, show what
-    ran. The stage is the one nearest to the source that takes at least half as long as the longest.
+    TensorFlow fuses and parallelises stages by itself; the profile's iterators, from the source up, show the
+    stages that ran. The slowest stage is the one nearest to the source that takes at least half as long as
+    the longest.
     """
     if not case.of.datasets:
         return None, False
@@ -341,7 +359,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # If several are of one kind, take the one with as many of them below it as in the profile's paths.
+        # If several stages are of one kind, choose the stage with as many of them below it as in the
+        # profile's paths.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
@@ -359,11 +378,11 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Bottleneck]:
-    """Find waiting for input, and its cause."""
+    """Find waiting for input, and the reason for it."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
-    # If others use the processors, a pipeline cannot run concurrently with the step.
+    # If other processes use the processors, a pipeline cannot run concurrently with the step.
     if share * (1 - case.of.starved) < WAITING:
         yield from _find_python_map(case, share, interval)
         return
@@ -392,10 +411,10 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
 def _at_fault(
     case: Case, held: Stage | None, parallel: bool
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
-    """Return the user's stage that keeps the step waiting (None if unknown), and what it calls.
+    """Return the user's stage that keeps the step waiting (None if unknown), and whether it runs Python.
 
-    held: the slowest stage. Python in a map is to blame next to another map that is not parallel: they
-    alternate.
+    held: the slowest stage. If the slowest map is not parallel, it alternates with a map that runs Python,
+    and the Python is to blame.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -439,8 +458,8 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find batches that are prepared only after the step has ended; overlapping saves at most the shorter of
-    both.
+    """Find batches that are prepared only after the step has ended. Overlapping saves at most the shorter of
+    the two.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
@@ -461,9 +480,9 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find Python in a map that hardly delays the step but uses the processors that it computes on.
+    """Find Python in a map that hardly delays the step but uses the processors on which the step computes.
 
-    Processor time of TensorFlow's own ops is the pipeline's work and not reported.
+    Processor time of TensorFlow's own ops is the pipeline's work and is not reported.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
@@ -509,7 +528,7 @@ def _shown(stage: Stage) -> str:
 
 
 def _compiling(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that XLA compiles for each new shape, whether they are retraced or not."""
+    """Find functions that XLA compiles for each new shape, even if they are not retraced."""
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
@@ -532,7 +551,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # Up to the last call's end: what follows, such as the program's exit, is not part of their time.
+    # End at the last call: anything later, such as the program's exit, does not belong to these functions.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
@@ -550,7 +569,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # At least one trace remains, possibly a fast one, and a trace may slow down what follows it.
+        # At least one trace remains, possibly a fast one, and a trace may slow down the steps after it.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
@@ -560,7 +579,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         if made >= MANY_TRACES and len(traces) <= 2 * made:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
-                continue  # a model compiled for each of several trainings
+                continue  # several trainings, each of which compiles its model once
             differed, advice = "the function itself was created again each time", "retraced, recreated"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
@@ -575,7 +594,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """Return what differed between calls that traced: a Python number, a shape, a type, an object."""
+    """Return the difference between calls that were traced: a Python number, a shape, a type, an object."""
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
         before = sum(found.values())
@@ -628,7 +647,9 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that Python launches one by one, in addition to the step's tf.function or instead of one."""
+    """Find ops that Python launches individually, in addition to the step's tf.function or in place
+    of one.
+    """
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -648,7 +669,8 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         name = of.functions[of.step].name.rpartition(".")[2]
         text += f" run eagerly next to {name}: {percent(share)} of it goes into starting them"
         advice = "eager-step, outside"
-        # Fixing it may remove the Python around them too, but not what the function's own ops need.
+        # The fix may also remove the Python between these ops, but not the time that the function's own ops
+        # need.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
@@ -665,9 +687,10 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval of the launch time, extended by what small ops would save in a graph.
+    """Return the interval of the launch time, extended by the time that small ops would save in a graph.
 
-    A kernel of a few microseconds is mostly its own preparation, which fused or compiled ops do not repeat.
+    A kernel of a few microseconds spends most of its time on preparation, which fused or compiled ops do not
+    repeat.
     """
     if interval is None or not of.seen:
         return interval
@@ -729,7 +752,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # Converting and copying are part of dispatch and copies, which limit the gain.
+            # Converting and copying are part of dispatch and copies, so these limit the gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -744,7 +767,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
 
 
 def between(case: Case) -> Iterator[Bottleneck]:
-    """Find Python between the steps: callbacks, logging, checkpoints."""
+    """Find Python code between the steps: callbacks, logging, checkpoints."""
     of = case.of
     gaps = of.gaps()
     if gaps.total <= 0 or of.steps.n < LEAST // 2:
@@ -754,13 +777,13 @@ def between(case: Case) -> Iterator[Bottleneck]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    # Individual ops are reported separately, except those of a callback.
+    # Individual ops have their own finding, except those of a callback.
     called_back = of.called_back()
     single = {stack[-1] for stack in of.stacks} - called_back
-    if of.seen and case.ops_at() not in called_back:  # part of the time between the calls may be ops
+    if of.seen and case.ops_at() not in called_back:  # ops may account for part of the time between the calls
         regular = max(0.0, min(regular - of.singles().share, of.share("python")))
     share = max(0.0, regular + rare - reads / gaps.total)
-    # Time without a processor, which others used, is included; no fix removes it.
+    # This includes time in which others used the processor, which no fix can remove.
     if share - of.starved < BETWEEN:
         return
     lines: Counter[tuple[str, int]] = Counter()
@@ -775,7 +798,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
             continue  # the line waits for the GPU, which is still running steps
         if (file, line) in single:
             continue  # an individual op runs there
-        # The step's surroundings in TensorFlow and Keras cannot be fixed by the user; a callback can.
+        # Users cannot change the code of TensorFlow and Keras around a step, but they can change a callback.
         around = (file, line) == calling or library.startswith(TRAINERS)
         if not around or library.startswith(CALLBACK):
             lines[file, line] += count
@@ -792,12 +815,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
         lines[at] = seen = 1
     if not lines:
         return
-    # The lines are a sample; if most are the user's, all of the time may be.
+    # The lines are a sample. If most of them are the user's, all of the time may be.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
-        # Profiling lengthens the rest of a step, which makes this share of it too small.
+        # Profiling lengthens the rest of a step, so this share of it is underestimated.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
@@ -820,7 +843,9 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Find a pipeline created for a step or two, as by predict() in a loop or by epochs of one batch."""
+    """Find a pipeline that is created for only a step or two, for example by predict() in a loop or by epochs
+    of one batch.
+    """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
         return  # each of these lines is reported as a call site
@@ -846,8 +871,8 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
-    """Return the advice key for a call to Keras that creates a pipeline each time, by the method on that
-    line.
+    """Return the advice key for the Keras method called on that line, which creates a pipeline in
+    each call.
     """
     written = source.line(case.sources, *at)
     for method in ("predict", "evaluate", "fit"):
@@ -867,14 +892,14 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
     if not total:
         return
-    # Ops run on several threads at once, so take their share of the ops' time, and the ops' share of the
+    # Ops run on several threads at once. So take their share of the ops' time, times the ops' share of the
     # step.
     spent = sum(row.seconds for row in wide) / total * case.of.share("compute")
     if spent < DOUBLE:
         return
     top = largest(wide)
     # Half the bytes and twice the vector lanes save half the time of these ops. A library's own float32
-    # kernels may save three quarters of it, a GPU with few float64 units nearly all.
+    # kernels may save three quarters of it, and a GPU with few float64 units nearly all.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _finding(
         case,
@@ -888,7 +913,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the longest op; a gradient only if there is no other."""
+    """Return the longest op. A gradient op is returned only if all are gradients."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -916,7 +941,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_ops(case: Case) -> Iterator[Bottleneck]:
-    """Find ops so small that launching them takes longer than computing."""
+    """Find ops so small that launching them takes longer than their computation."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
@@ -924,12 +949,12 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     # The runtime omits cheap ops from a profile after running them about ninety times.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    # A Python function in the graph computes for long by itself; the ops around it may be small all the same.
+    # A Python function in the graph takes long by itself, but the ops around it may still be small.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
     spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
-    idle = started - of.starved  # ops start late while others have the processors
+    idle = started - of.starved  # ops also start late while other processes use the processors
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
@@ -963,12 +988,12 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to launch each."""
+    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to launch them."""
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
-        return  # these explain it
+        return  # these findings explain the launch time
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
     if share - of.starved < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
@@ -987,7 +1012,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
 
 
 def on_host(case: Case) -> Iterator[Bottleneck]:
-    """Find ops of the step on the CPU, in a program whose step computes on a GPU."""
+    """Find ops that run on the CPU although the step computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
@@ -1012,7 +1037,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
 
 
 def devices(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that are hidden, not visible, idle, unused, shared with others, or full."""
+    """Find GPUs that are hidden, invisible, idle, unused, shared with others, or full."""
     facts = case.of.facts
     if facts is not None and facts.opened:
         yield from _unseen(case, facts)
@@ -1023,7 +1048,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Find recurrent layers that Keras would run with cuDNN's kernel, except for a setting."""
+    """Find recurrent layers that would use cuDNN's kernel if not for one of their settings."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():
@@ -1034,13 +1059,13 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
         spent = sum(row.seconds for row in loop) / (
             total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
         )
-        # Its ops are small, so their launch cost is saved too.
+        # The layer's ops are small, so cuDNN saves their launch cost too.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
         yield _finding(case, "cudnn-off", at, text, share)
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs that the program hides from itself, and those that TensorFlow does not see."""
+    """Find GPUs that the program hides from itself, and GPUs that TensorFlow does not see."""
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
@@ -1068,7 +1093,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
-    """Return why CUDA_VISIBLE_DEVICES leaves TensorFlow no GPU; "" if it leaves one."""
+    """Return why CUDA_VISIBLE_DEVICES hides every GPU from TensorFlow; "" if it does not."""
     if hello is None:
         return ""
     own = VISIBLE in facts.changed
@@ -1079,21 +1104,22 @@ def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
         return ""
     if first in ("", "-1"):
         return f"{text}: TensorFlow sees no GPU, on any machine"
-    # CUDA ignores an index without a GPU and all that follow it.
+    # CUDA ignores an index without a GPU, and all indices after it.
     if gpus and first.isdecimal() and int(first) >= gpus:
         return f"{text}: this machine has {plural(gpus, 'GPU')}, numbered from 0, so TensorFlow sees none"
     return ""
 
 
 def _idle(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs of the program that compute nothing in a step."""
+    """Find GPUs that the program opened but that compute nothing in a step."""
     of = case.of
     if not case.gpus or not of.seen:
         return
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A GPU's work may be outside a window; it is idle if the host computes instead.
+        # A GPU's work may fall outside a profiled window, so it counts as idle only if the host computes
+        # instead.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")
     elif unused:
@@ -1108,7 +1134,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 
 
 def _shared(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that others use too."""
+    """Find GPUs that other processes use too."""
     if case.place.others and case.gpus:
         yield _finding(
             case, "gpu-shared", case.step_at(), f"other programs use the GPU: {listed(case.place.others)}"
@@ -1116,7 +1142,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
 
 
 def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs whose memory is nearly full at the peak."""
+    """Find GPUs whose peak memory use is nearly all of their memory."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
         whole = case.place.memory.get(short, 0)
@@ -1131,7 +1157,7 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
 
 
 def settings(case: Case) -> Iterator[Bottleneck]:
-    """Find settings that cost time at each op."""
+    """Find settings that slow down every op."""
     facts = case.of.facts
     if facts is None:
         return

@@ -1,4 +1,4 @@
-"""What is known about a watched process: a fold over its observer's messages. Pure functions."""
+"""Collects the known facts about a watched process: a fold over its observer's messages. Pure functions."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -15,12 +15,12 @@ from tuilab.program.window import LONG, Seen
 MOST_STEPS = 200_000
 """Number of calls of each kind that are stored individually."""
 FEW = 3
-"""Minimum number of calls for something to count as a step."""
+"""Minimum number of calls for a function or line to count as a step."""
 MANY = 50
-"""Minimum number of steps for judging a slowdown."""
+"""Minimum number of steps before a slowdown is judged."""
 
 CALLBACK = "callback "
-"""Prefix of the library name if the stepping thread was sampled in one of its callbacks."""
+"""Prefix of the library name for samples of the stepping thread in one of the library's callbacks."""
 STARTING = ("dispatch", "scheduling")
 """Parts of a step that launch ops."""
 
@@ -33,8 +33,8 @@ Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
 class Calls:
     """The calls of one kind.
 
-    starts, ends: of the latest ones. n: number of all. first: start of the first. spent: seconds in calls
-    that did not trace.
+    starts, ends: of the latest calls. n: total number of calls. first: start of the first. spent: seconds in
+    calls that did not trace.
     """
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
@@ -45,7 +45,7 @@ class Calls:
     first: float = 0.0
 
     def add(self, start: float, end: float, traced: bool) -> None:
-        """Add a call: start and end in seconds of the program's clock, with 0 for an unknown end."""
+        """Add a call. Start and end are in seconds of the program's clock; 0 means an unknown end."""
         self.first = self.first if self.n else start
         self.n += 1
         self.spent += 0.0 if traced or not end else end - start
@@ -59,9 +59,9 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the excess seconds of calls that did not trace, and of gaps after calls that did.
+        """Return the excess seconds in calls that did not trace, and in gaps after calls that did.
 
-        The excess is relative to the fastest tenth of their kind.
+        The excess is relative to the fastest tenth of the same kind.
         """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
@@ -71,7 +71,7 @@ class Calls:
 
     @property
     def kept(self) -> float:
-        """The share of all calls whose starts are stored."""
+        """The share of all calls for which the start is stored."""
         return len(self.starts) / self.n if self.n else 1.0
 
 
@@ -81,18 +81,17 @@ def _beyond(lengths: list[float], of: list[float]) -> float:
 
 
 def _quickest_tenth(lengths: list[float]) -> float:
-    """Return the longest of the fastest tenth."""
+    """Return the longest duration in the fastest tenth."""
     return sorted(lengths)[len(lengths) // 10]
 
 
 @dataclass
 class Gaps:
-    """Seconds between the steps' calls, from first to last: total, waiting for batches, in other
-    tf.functions.
+    """Seconds between the calls of the steps: total, waiting for batches, in other tf.functions.
 
     total: from the start of the first step to the end of the last. python: the rest of the gaps. rare: the
-    part of `python` that occurs now and then instead of in every step. least: the total without it, if every
-    call were as fast as the fastest tenth and no op started late.
+    part of `python` that does not occur in every step. least: the total without `rare`, if every call were as
+    fast as the fastest tenth and no op started late.
     """
 
     total: float = 0.0
@@ -105,7 +104,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per step in the first fifth and in the last, and seconds lost since."""
+    """Seconds per step in the first fifth and in the last, and the seconds lost to the slowdown."""
 
     n: int
     early_s: float
@@ -115,8 +114,8 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches one by one: number per step, their share of a step, and the part in which none
-    computes.
+    """Ops that Python launches individually: number per step, their share of a step, and the part of it in
+    which none computes.
     """
 
     ops: float = 0.0
@@ -139,14 +138,14 @@ class Process:
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Samples since the last step: what comes after all steps costs them no time."""
+    """Samples since the last step. Code that runs after all steps costs them no time."""
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
     """Lines in which the stepping thread was running an individual op, outermost first."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """Number of times a tf.function that is recreated every call or two was created."""
+    """How often a tf.function was created that is recreated every call or two."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
-    """Lines of user code in which other threads were sampled, such as those that prepare batches."""
+    """Lines of user code in which other threads were sampled, for example threads that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
@@ -172,7 +171,7 @@ class Process:
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """Times when the first and last steps were reported, with the processor seconds used by then."""
+    """Times at which the first and last steps were reported, with the processor seconds used by then."""
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
@@ -182,13 +181,13 @@ class Process:
     wall: float = 0.0
     """Seconds that `spent` covers."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
-    """When, by `wall`, the first and the last seconds of a kind at a line were reported."""
+    """First and last second, on the scale of `wall`, at which a kind was reported at a line."""
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer, and of the whole process."""
 
     def apply(self, told: p.Told) -> None:
-        """Apply one message. The caller reads a window's file and passes it to `looked`."""
+        """Apply one message. For a window, the caller reads the file and passes it to `looked`."""
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -238,7 +237,7 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """Add what a window showed."""
+        """Add the results from a window."""
         self.windows.append((window, seen))
         for begin, end in seen.loop:
             self.loops.add(window.start + begin, window.start + end, False)
@@ -246,7 +245,7 @@ class Process:
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
         if (told.calls or told.waits) and not (self.calls or self.waits.n):
-            self.stacks.clear()  # those from before the first step
+            self.stacks.clear()  # stacks from before the first step
         if told.calls:
             self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
@@ -287,7 +286,9 @@ class Process:
 
     @property
     def steps(self) -> Calls:
-        """The calls that count as steps; else the batches of a loop, else the iterations of a loop of ops."""
+        """The calls that count as steps, or else the batches of a loop, or else the iterations of a loop of
+        ops.
+        """
         key = self.step
         if key is not None:
             return self.calls[key]
@@ -308,7 +309,7 @@ class Process:
     def durations(self) -> dict[int, float]:
         """Return the seconds from each step's start to the next, by the step's number.
 
-        Excludes steps inside a profiler window and steps that traced, as long as others remain.
+        Excludes steps inside a profiler window and steps that traced, unless no others remain.
         """
         if self.steps is self.loops:  # many iterations pass between two windows
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
@@ -330,9 +331,9 @@ class Process:
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
-        """Return whether the steps' own time grew or fell; None for few steps, or no clear trend.
+        """Return whether the steps' own time grew or fell; None if there are few steps or no clear trend.
 
-        The fifths must all move in one direction: a slow period on a busy machine is not a trend.
+        Each fifth must continue the trend, because a slow period on a busy machine is not a trend.
         """
         took = [length for _, length in sorted(self.durations().items())]
         took = took[len(took) // 20 :]
@@ -359,8 +360,8 @@ class Process:
 
     @property
     def stepping_s(self) -> float:
-        """Seconds that the steps took together, excluding gaps far longer than a step."""
-        if self.steps is self.loops:  # they were seen in windows only
+        """Seconds that the steps took together, excluding gaps much longer than a step."""
+        if self.steps is self.loops:  # loops of ops are seen in windows only
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
@@ -389,7 +390,9 @@ class Process:
 
     @property
     def step_name(self) -> str:
-        """The user's function that is the step, or the line of its gradient tape; "" for others."""
+        """The user's function that is the step, or the line of its gradient tape; "" for other kinds of
+        steps.
+        """
         key = self.step
         if isinstance(key, tuple):
             return "" if self.tapes[key][1] else f"{PurePath(key[0]).name}:{key[1]}"
@@ -415,13 +418,13 @@ class Process:
         out.python = max(0.0, end - begin - inside - out.waiting - out.others)
         out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
         if self.seen:
-            # After a pause, TensorFlow's pool threads sleep, and those that an op wakes start late.
+            # After a pause, TensorFlow's pool threads are asleep, and a thread that an op wakes starts late.
             work = total_seconds(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
         beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
-        # The longest may be a one-time warm-up.
+        # The longest wait may be a one-time warm-up.
         out.rare, once = sum(beyond[:-1]), beyond[-1]
         out.total, out.python = out.total - once, max(0.0, out.python - once)
         out.rare = min(out.python, out.rare)
@@ -435,7 +438,7 @@ class Process:
 
     @property
     def processors(self) -> float:
-        """The share of its allowed processors that it used while stepping."""
+        """The share of its allowed processors that the process used while stepping."""
         if len(self.worked) < 2 or self.hello is None or not self.hello.processors:
             return 0.0
         (begin, before), (end, after) = self.worked
@@ -443,9 +446,9 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The windows that show the steps; if none does, those of whatever was called then.
+        """The windows that show the steps; if none does, the windows of the calls that ran at the time.
 
-        A program may train, recompile its model and train again, and then its steps are another function.
+        A program may train, recompile its model and train again, so that its steps are another function.
         """
         key = self.step
         code = self._code(key)
@@ -454,7 +457,7 @@ class Process:
             for each in self.windows
             if each[0].step == key or (code and self._code(each[0].step) == code)
         ]
-        # A loop of ops that builds a model is not one of its steps.
+        # If a loop of ops builds a model, it is not one of the program's steps.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
 
@@ -464,13 +467,13 @@ class Process:
 
     @property
     def seen(self) -> list[dict[str, float]]:
-        """The profiled steps, each by part."""
+        """The profiled steps, each split into parts."""
         return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, largest first.
 
-        Their shares are those of the profiled steps; their seconds add up to the median step.
+        Their shares are those of the profiled steps. Their seconds add up to the median step.
         """
         steps = self.seen
         total = total_seconds(steps)
@@ -486,14 +489,14 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def called_back(self) -> set[tuple[str, int]]:
-        """Return the user's lines that run as callbacks of the library that makes the steps."""
+        """Return the user's lines that run as callbacks of the library that runs the steps."""
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
         own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
-        """Return what ops launched one by one by Python take of a profiled step."""
+        """Return the share of a profiled step that individual ops launched by Python take."""
         total, out = total_seconds(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
@@ -503,7 +506,9 @@ class Process:
         return out
 
     def share(self, *names: str) -> float:
-        """Return the share (0 to 1) of a profiled step in parts whose names start with one of these."""
+        """Return the share (0 to 1) of a profiled step in parts whose names start with one of these
+        prefixes.
+        """
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
@@ -513,7 +518,8 @@ def total_seconds(steps: Iterable[dict[str, float]]) -> float:
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the 95% interval of the share of parts whose names start with one of these; None for few steps.
+    """Return the 95% interval of the share of parts whose names start with one of these prefixes; None for
+    few steps.
 
     Computed by linearising the ratio over steps.
     """

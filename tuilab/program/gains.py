@@ -1,4 +1,4 @@
-"""The maximum speedup of a finding's fix, for the step and the program. Pure functions."""
+"""Computes the maximum speedup from a finding's fix, for the step and the program. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
-    """Return the finding with its trial, and with what the program gains from it.
+    """Return the finding with its trial, and with the program's gain from it.
 
     A trial may begin before the profiler has shown the finding's share of the program.
     """
@@ -53,15 +53,15 @@ def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
     """Return how many times as fast a step runs if the call in it takes `ratio` times as long.
 
-    steps: how many steps that one call then does. What is not in the call, Python and input, stays.
+    steps: the number of steps that one changed call does. Python and input outside the call stay the same.
     """
     inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
     return steps / (inside * ratio + 1 - inside)
 
 
 OUTSIDE = ("python", "waiting for input")
-"""Parts of a step that are not in the call of its function."""
+"""Parts of a step that are outside the call of its function."""
 LARGEST = 0.99
-"""Maximum share of the program that a fix can save: something always remains."""
+"""Maximum share of the program that a fix can save, because some time always remains."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
-"""Findings whose share is of the time since the first call, not of a step."""
+"""Findings whose share refers to the time since the first call, not to a step."""

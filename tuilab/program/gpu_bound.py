@@ -1,7 +1,7 @@
-"""The most that a GPU which is not present could give a watched program. Pure functions.
+"""Bounds the speedup of a watched program on a GPU that is not present. Pure functions.
 
-Each tf.function's work is counted from the shapes of its graphs. A call cannot take less than a data sheet
-allows for that work and its copies. The rest of the program stays the same. Unknown work counts as zero, so
+Each tf.function's work is counted from the shapes of its graphs. By the data sheet, a call cannot take less
+time than that work and its copies. The rest of the program stays the same. Unknown work counts as zero, so
 the program may gain less than the bound, but not more.
 """
 
@@ -30,9 +30,9 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Graphs that may replace one another in a call, or that repeat counted work."""
+"""Graphs of which a call may run only one, or that repeat counted work."""
 KNOWN = 0.5
-"""Minimum share of the time in graphs whose work must be known for a bound."""
+"""Minimum share of the time in graphs whose work must be known to give a bound."""
 MOST_NAMED = 20
 
 
@@ -107,13 +107,13 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
 def work_of(graphs: Iterable[Graph], batch: int | None) -> Work | None:
     """Return the minimum work of a call of these graphs, some of which may be traces of one function.
 
-    batch: the size of a first dimension that the graph leaves open. None if no op's shapes are known.
+    batch: the size of a first dimension that the graph leaves open. None if the shapes of no op are known.
     """
     alike: dict[str, list[_Counted]] = defaultdict(list)
     for graph in graphs:
         if _UNCOUNTED.search(graph.name) is None:
             alike[_NUMBERED.sub(r"\1", graph.name)].append(_count(graph, batch))
-    # Of several traces of a function, take the one with the least work.
+    # If a function has several traces, use the trace with the least work.
     least = [min(some, key=lambda each: sum(each.flop.values())) for some in alike.values()]
     if not any(each.known for each in least):
         return None
@@ -145,7 +145,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """The part that an iterator provides, which the host prepares and must copy."""
+    """The part of the bytes that an iterator provides, which the host prepares and must copy."""
     kernels: int = 0
     known: bool = False
 
@@ -185,7 +185,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
 
 
 def _filled(shape: Any, batch: int | None) -> Shape:
-    """Return the shape with the batch for an open first dimension; None if more is open."""
+    """Return the shape with the batch size as an open first dimension; None if another dimension is open."""
     if shape is None:
         return None
     sides = [batch if side is None and n == 0 else side for n, side in enumerate(shape)]
@@ -200,7 +200,7 @@ def _bytes(shape: Shape, dtype: str) -> float:
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
-    """Yield the ops, of functions that ran, for which TensorFlow has no GPU kernel; each line once."""
+    """Yield the ops of functions that ran for which TensorFlow has no GPU kernel, each line once."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
         if op in NO_LAUNCH | MOVES | HIDDEN | ITERATORS or op.startswith(PLUMBING):

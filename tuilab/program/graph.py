@@ -1,4 +1,4 @@
-"""The ops of a watched program's step, with their lines, layers and reasons. Pure functions."""
+"""Lists the ops of a watched program's step, with their lines, layers and reasons. Pure functions."""
 
 import re
 from collections import defaultdict
@@ -22,7 +22,7 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""Minimum number of inner scopes of a model: a layer has only a few, such as `moments`."""
+"""Minimum number of inner scopes of a model. A layer has only a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
@@ -76,7 +76,7 @@ def ops_of(of: Process) -> list[Op]:
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     """Return the op's name in the graph, its dtype, file and line.
 
-    The profile prefixes ops of inlined functions with their callers, and these prefixes are removed.
+    The profile prefixes the ops of inlined functions with their callers. These prefixes are removed.
     """
     name = key.name
     while True:
@@ -86,7 +86,7 @@ def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
         if shorter == name:
             break
         name = shorter
-    # The optimiser derives the names of new nodes from the original.
+    # The optimiser derives the names of new nodes from the original ones.
     for part in (name.rpartition("/")[0], name.partition("-")[0]):
         if part in of.nodes:
             return of.nodes[part]
@@ -100,7 +100,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """Return the outer scopes with enough inner ones to be models, not layers."""
+    """Return the outer scopes that have enough inner scopes to be models rather than layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])
@@ -108,7 +108,7 @@ def models_of(names: Iterable[str]) -> set[str]:
 
 
 def layer_of(name: str, models: Collection[str] = ()) -> str:
-    """Return the Keras layer whose scope contains a node, "" for none."""
+    """Return the Keras layer whose scope contains a node; "" if there is none."""
     outer, inner = [*_scopes(name), "", ""][:2]
     if outer.startswith(_OPTIMIZERS):
         return ""
@@ -116,7 +116,7 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
 
 
 class LayerNames:
-    """Maps a scope to a known layer: a graph numbers repeated scopes of one name.
+    """Maps a scope to a known layer, because a graph numbers repeated scopes of one name.
 
     known: the names of the program's layers. nodes: the names of its nodes.
     """
@@ -125,11 +125,12 @@ class LayerNames:
         self._known = known
         scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
         numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
-        # `dense_1` may be that layer or the second use of `dense`: choose what explains more of the scopes.
+        # `dense_1` may be that layer or the second use of `dense`. Choose the reading that explains more of
+        # the scopes.
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 
     def of(self, name: str) -> str:
-        """Return the innermost known layer whose scope contains a node, "" for none."""
+        """Return the innermost known layer whose scope contains a node; "" if there is none."""
         found = ""
         for scope in _scopes(name):
             plain = _AGAIN.sub("", scope)

@@ -1,4 +1,4 @@
-"""What the devices did during the program: a fold over samples of the machine. Pure functions."""
+"""Sums up the devices' activity during the program: a fold over samples of the machine. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CPU = "CPU"
 
 @dataclass
 class Sums:
-    """Sums of one device: number of samples and total of each figure, and its peak memory."""
+    """Totals for one device: number of samples, the sum of each figure, and peak memory."""
 
     n: int = 0
     uses: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -36,7 +36,7 @@ class Loads:
     of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def add(self, sample: DeviceSample) -> None:
-        """Add one sample of the machine. The first has no rates and is ignored."""
+        """Add one sample of the machine. The first sample has no rates and is ignored."""
         if sample.interval_s is None:
             return
         if (program := sample.process) is not None:

@@ -1,4 +1,4 @@
-"""A watched program's page as data: everything reported about it. Pure functions."""
+"""Builds a watched program's page as data, with everything reported about it. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to that of the last ones for a note."""
+"""Minimum ratio of the first steps' time to the last steps' time for a note that steps became faster."""
 STARVED = 0.1
-"""Minimum share of the time without a processor for a note."""
+"""Minimum share of the time in which the stepping thread had no processor for a note."""
 
 
 def page_of(
@@ -108,9 +108,9 @@ def _row(process: Process, host: str) -> ProcessRow:
 
 
 def slowest(rows: Iterable[ProcessRow]) -> str:
-    """Return a sentence about the process with the slowest steps; "" if fewer than two have steps.
+    """Return a sentence about the process with the slowest steps; "" if fewer than two processes have steps.
 
-    In synchronous training each waits for the slowest, so step times do not identify it.
+    In synchronous training every process waits for the slowest one, so step times do not identify it.
     """
     timed = sorted(((row.steps.median_s, n, row) for n, row in enumerate(rows) if row.steps.median_s))
     if len(timed) < 2:
@@ -155,7 +155,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 
 def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
-    """Return the ops of a step, longest first, with their shares of it."""
+    """Return the ops of a step, longest first, with their shares of the step."""
     profiled = total_seconds(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
@@ -172,7 +172,7 @@ def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
 
 
 def _emulated(of: Process) -> str:
-    """Return the GPUs that are software for tests, in a clause."""
+    """Return a clause that names the emulated GPUs, which are software for tests; "" if there are none."""
     rows = of.facts.physical if of.facts is not None else ()
     gpus = [name for name, _, product, _ in rows if Device(name, product).emulated]
     named = listed([name.replace("/physical_device:", "") for name in gpus])
@@ -180,7 +180,9 @@ def _emulated(of: Process) -> str:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Describe the devices that ran the step's ops, busiest first, and why not a GPU; "" without any."""
+    """Describe the devices that ran the step's ops, busiest first, and why a GPU did not; "" if none are
+    known.
+    """
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
         spent[row.device] += row.seconds
@@ -193,12 +195,14 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
     text = "".join(f", {share} on {device}" for share, device in others)
     ran = f"{share} of the ops' time is on {most}{text}" if others else f"every op ran on {most}"
     reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
-    # With several reasons, the op rows show which applies where.
+    # If there are several reasons, the op rows show which one applies to each op.
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 
 def cost(of: Process, processors_s: float) -> Cost:
-    """Return what watching cost since TensorFlow started. processors_s: used by the lab."""
+    """Return the cost of watching since TensorFlow started. processors_s: processor seconds used by
+    the lab.
+    """
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
     share = spent / lasted if lasted > 0 else 0.0
@@ -214,13 +218,13 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
-    """Describe how a program ended that failed before its first step."""
+    """Describe how a program ended if it failed before its first step."""
     how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
     return f"the program ended {how} before a step"
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
-    """Return what was not seen, and why."""
+    """Return notes on what could not be observed, and why."""
     out = []
     if not of.kind and exit_code:
         out.append(died(exit_code))

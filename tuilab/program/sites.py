@@ -1,4 +1,4 @@
-"""Time by call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
+"""Sums time by call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras entry points that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-"""Kinds of time that only the first call takes."""
+"""Kinds of time that only a first call takes."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""Minimum share of the program for reporting a part without a finding."""
+"""Minimum share of the program for a part without a finding to be reported."""
 
 
 @dataclass
@@ -45,12 +45,12 @@ class Site:
 
     @property
     def total_s(self) -> float:
-        """Seconds of all its calls."""
+        """Seconds of all its calls together."""
         return sum(self.kinds.values())
 
     @property
     def overhead_s(self) -> float:
-        """Seconds of all its calls, excluding what only the first call does."""
+        """Seconds of all its calls, excluding the work that only a first call does."""
         return sum(took for kind, took in self.kinds.items() if kind not in ONCE)
 
 
@@ -113,7 +113,9 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield what is rebuilt in at least `least` iterations, with the seconds after the first."""
+    """Yield the functions rebuilt in at least `least` iterations, with the seconds after the first
+    iteration.
+    """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():
         if function.own or not function.caller or "keras" not in function.file:
@@ -150,7 +152,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""What a call of that name does to a model."""
+"""What a call of each name does to a model."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:

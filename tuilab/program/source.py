@@ -9,7 +9,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @cache
 def tree_of(text: str) -> ast.Module | None:
-    """Return a source's syntax tree; None if it has none."""
+    """Return a source's syntax tree; None if the source cannot be parsed."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -24,7 +24,9 @@ def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
-    """Return file and line of the first call of a function with one of these names; ("", 0) for none."""
+    """Return file and line of the first call of a function with one of these names; ("", 0) if there
+    is none.
+    """
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -34,8 +36,8 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """Return file and line where a named argument or attribute is first set to other than False; ("", 0) for
-    none.
+    """Return file and line of the first place that sets a named argument or attribute to other than False;
+    ("", 0) if there is none.
     """
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
@@ -51,7 +53,7 @@ def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
-    """Return file and line of the first string with this value; ("", 0) for none."""
+    """Return file and line of the first string with this value; ("", 0) if there is none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Constant) and node.value == value:
             return file, node.lineno
@@ -79,7 +81,9 @@ def loop(sources: Mapping[str, str], file: str, number: int) -> int:
 
 @cache
 def _loops(text: str) -> list[tuple[int, int, int]]:
-    """Return each loop's own line, and the first and last line inside. A page asks for hundreds of lines."""
+    """Return each loop's own line, and the first and last line inside. Cached, because a page asks for
+    hundreds of lines.
+    """
     tree = tree_of(text)
     return [
         (node.lineno, node.lineno + isinstance(node, ast.For | ast.While), node.end_lineno or 0)
@@ -89,13 +93,13 @@ def _loops(text: str) -> list[tuple[int, int, int]]:
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return that line as written, "" if it is unknown."""
+    """Return that line of source code; "" if it is unknown."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """Return file and line of the first method of that name; ("", 0) for none."""
+    """Return file and line of the first method of that name; ("", 0) if there is none."""
     for file, node in _nodes(sources):
         for inner in node.body if isinstance(node, ast.ClassDef) else ():
             if isinstance(inner, ast.FunctionDef) and inner.name == name:
@@ -165,8 +169,8 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
 
 
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the name of the innermost function around a line; "" if there is none, or a loop in it holds
-    the line: the function then is more than a step.
+    """Return the name of the innermost function around a line; "" if there is none, or if a loop in the
+    function contains the line, because the function is then more than a step.
     """
     begin, name = _around(sources, file, number)
     return name if loop(sources, file, number) < begin else ""
@@ -190,8 +194,8 @@ def _functions(text: str) -> list[tuple[int, int, str]]:
 
 
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
-    """Return file and line of the first call of that name, preferably with one of these keywords; ("", 0) for
-    none.
+    """Return file and line of the first call of that name, preferably with one of these keywords; ("", 0) if
+    there is none.
     """
     calls = [
         (file, node)

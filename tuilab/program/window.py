@@ -1,6 +1,4 @@
-"""Reads one window of TensorFlow's profiler over a program's steps: where each step's time went. Pure
-functions.
-"""
+"""Reads one window of TensorFlow's profiler and splits the time of each step into parts. Pure functions."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,30 +16,30 @@ PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
 """The runtime's event for a function that waits for its batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""The same for a graph's loop over a dataset, which the runtime turns into an iterator."""
+"""The corresponding event for a graph's loop over a dataset, which the runtime turns into an iterator."""
 ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
 LONG = 5.0
-"""A step this many times as long as the median contained something else, such as a validation."""
+"""A step at least this many times as long as the median contained something else, such as a validation."""
 SINGLE = "EagerExecute"
 """The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Minimum share of intervals between ops of a kind that contain the same ops, for a loop."""
+"""Minimum share of the intervals between ops of a kind that must contain the same ops to be a loop."""
 NEXT_OP = 200_000_000
-"""Maximum picoseconds to the next op of a loop whose Python does little more than launch it."""
+"""Maximum picoseconds to the next op in a loop whose Python does little more than launch ops."""
 
 Interval = tuple[int, int]
 
 
 @dataclass
 class Seen:
-    """What a window showed. steps: each step's seconds by part. ops: a step's own seconds by op.
+    """The results from a window. steps: seconds of each step by part. ops: seconds of each step by op.
 
     loop: seconds at which each step began and ended, if the steps are a loop of ops instead of calls.
-    singles: number of ops per step that Python launches one by one, outside any tf.function; one_by_one:
-    seconds per step from the first to the last of each series of them; starting: the part of those seconds in
-    which none computes. counts: runs of an op per step. stages: seconds per step that each iterator of the
+    singles: number of ops per step that Python launches individually, outside any tf.function; one_by_one:
+    seconds per step from the first to the last op of each series of them; starting: the part of those seconds
+    in which none computes. counts: runs of an op per step. stages: seconds per step that each iterator of the
     pipeline worked, by its path (`Root::Prefetch::Map`), excluding its inputs. on_main: iterators that ran on
     the stepping thread. devices: share of the steps' time in which a device computed.
     """
@@ -62,7 +60,7 @@ class Seen:
 def look(data: bytes, usual_s: float = 0.0) -> Seen:
     """Read a window. Raises google.protobuf's DecodeError if the data is not a profile.
 
-    usual_s: seconds of a usual step, if known; much longer ones contained something else.
+    usual_s: seconds of a usual step, if known; a much longer step contained something else.
     """
     recording = read(data)
     found = activity(recording.lines)
@@ -90,7 +88,9 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return unmarked steps: from each call to the next of the tf.function with the most time."""
+    """Return steps that carry no marker: each lasts from a call of the tf.function with the most time to the
+    next.
+    """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
         if "tf_function_call" in seen.event.stats:
@@ -98,7 +98,7 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
     rows = {key: sorted(at) for key, at in calls.items() if len(at) >= FEW}
     if not rows:
         return -1, []
-    # Of nested functions, the outer one has the most time.
+    # If functions are nested, the outer one has the most time.
     key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
     starts = [start for start, _ in rows[key]]
     return key[0], list(pairwise(starts))
@@ -114,9 +114,9 @@ def _singles(found: Activity) -> Iterable[Started]:
 
 
 def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
-    """Return steps of a loop of ops: from one op to the next of its kind, if the same ops are in between.
+    """Return steps of a loop of ops: from one op to the next of its kind, if the ops in between are the same.
 
-    Of nested loops, uses the outermost that repeats often enough.
+    If loops are nested, uses the outermost loop that repeats often enough.
     """
     lanes: dict[int, list[Started]] = defaultdict(list)
     for seen in _singles(found):
@@ -168,7 +168,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # The first that applies: computing, by device; copies; waiting; else what the thread itself does.
+    # The first of these that applies: computing, by device; copies; waiting; else the thread's own activity.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -213,7 +213,7 @@ def _one_by_one(
 
 
 def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
-    """Return when each device computed any op."""
+    """Return the intervals in which each device computed any op."""
     computing: dict[str, list[Interval]] = defaultdict(list)
     for key, intervals in spent.items():
         computing[key.device] += intervals
@@ -221,8 +221,8 @@ def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
 
 
 def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
-    """Return a step's seconds by part: each of `order` takes what those before it left; Python gets
-    the rest.
+    """Return a step's seconds by part. Each part in `order` takes the time that earlier parts left; Python
+    gets the rest.
     """
     free, parts = [span], dict[str, float]()
     for name, intervals in order:
@@ -255,7 +255,7 @@ _NAMES = {
 }
 TRACING = "tracing and compiling"
 _OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
-"""What the stepping thread does; the first that applies."""
+"""Activities of the stepping thread; the first that applies counts."""
 
 
 def _share_ops(
@@ -267,8 +267,8 @@ def _share_ops(
 ) -> None:
     """Set each op's share of the computing time; concurrent ops share it.
 
-    lengths: how long each device computed within the steps. Devices other than the host run behind the steps
-    that launched them, so all of the window counts, in proportion.
+    lengths: how long each device computed within the steps. Devices other than the host lag behind the steps
+    that launched their ops, so the whole window counts, in proportion.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -295,7 +295,7 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked, excluding its inputs, which its event contains."""
+    """Measure how long each iterator worked, excluding its inputs, whose time is part of its event."""
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
@@ -330,7 +330,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return how much of the free time is taken, and what remains free."""
+    """Return how much of the free time is taken, and the intervals that remain free."""
     total, left = 0, []
     for begin, end in free:
         at = begin
