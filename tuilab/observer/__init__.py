@@ -5,11 +5,12 @@ tuilab.
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""Put this folder first on PYTHONPATH: Python runs its `sitecustomize` at startup."""
+"""Folder to put first on PYTHONPATH: Python runs its `sitecustomize` at startup."""
 CAPTURE = FOLDER.parent / "captured.py"
-"""The module that writes a function to a folder; loaded in the program by path when the user requests it."""
+"""The module that writes a function to a folder. The program loads it by path when the user requests a
+capture."""
 ADDRESS = "TUILAB_WATCH"
-"""Environment variable with the socket that receives the observer's messages."""
+"""Environment variable with the address of the socket that receives the observer's messages."""
 OPTIONS = "TUILAB_WATCH_OPTIONS"
 """Environment variable with the observer's settings: `every`, `window`, `share`, `once`, as comma-separated
 `name=value`."""

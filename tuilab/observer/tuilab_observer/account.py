@@ -1,4 +1,4 @@
-"""The program's account: where each second of the main thread went, from samples of its Python stack."""
+"""The program's account: how the main thread spent each second, from samples of its Python stack."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 SHARE = 0.005
-"""Share of a processor that sampling may use. A more expensive sample lengthens the pauses."""
+"""Share of a processor that sampling may use. If a sample is more expensive, the pauses become longer."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 SOON_S = 0.002
-"""Less than the 5 ms for which a thread running Python code keeps others waiting."""
+"""Seconds that count as short: less than the 5 ms for which a thread running Python code keeps other threads
+waiting."""
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
-"""The outermost frame of these decides the kind of everything it calls, including user code."""
+"""Kinds of work. The outermost frame of one of these kinds decides the kind of everything it calls, including
+user code."""
 SCOPES = {
     TRACING: "tracing",
     BUILDING: "building",
@@ -38,7 +40,7 @@ SCOPES = {
 }
 INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
 MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
-"""Keras functions that create models and their parts."""
+"""Keras functions that create models, or parts of models."""
 
 TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
 
@@ -60,7 +62,7 @@ _TRAINER = re.compile(
 
 
 def mark_of(code: CodeType) -> int:
-    """Return the kind of work that a frame of this code shows."""
+    """Return the kind of work that a frame with this code object shows."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
@@ -84,9 +86,10 @@ def mark_of(code: CodeType) -> int:
 
 
 class Account:
-    """Seconds of the main thread by row. began, ended: seconds of the program's clock.
+    """Seconds of the main thread by row.
 
-    ended: when the program's last line was over. It then waits for the observer, which may be in a window.
+    began, ended: seconds of the program's clock. ended: end of the program's last line. The program then
+    waits for the observer, which may be in a window.
     """
 
     def __init__(self, began: float) -> None:
@@ -111,9 +114,9 @@ class Account:
         return left
 
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
-        """Add the time since the last sample to the row of this frame of the main thread.
+        """Add the time since the last sample to the row of this frame in the main thread.
 
-        late: the sample was delayed by something other than the program, such as a profiler window.
+        late: something other than the program, such as a profiler window, delayed the sample.
         """
         begun = Own.thread_cpu()
         now = Own.now()
@@ -144,17 +147,26 @@ class Account:
             self.rows[row] = self.rows.get(row, 0.0) + took
 
     def begin_xla(self) -> None:
-        """The main thread starts to call a function that XLA compiles. Called from that thread."""
+        """Record that the main thread starts to call a function that XLA compiles.
+
+        Called from that thread.
+        """
         self.xla = []
 
     def end_xla(self, compiled: bool) -> None:
-        """The call has ended; its time in graphs belongs to XLA if it compiled. Called from that thread."""
+        """Record the end of that call; its time in graphs belongs to XLA if it compiled.
+
+        Called from that thread.
+        """
         samples, self.xla = self.xla, None
         if samples:
             self._decided.append((samples, compiled))
 
     def take(self, last: bool = False) -> list[tuple[Row, float]]:
-        """Return the rows since the last call. last: include calls that have not ended."""
+        """Return the rows since the previous call of this method.
+
+        last: include calls in the program that have not ended.
+        """
         rows, self.rows = self.rows, {}
         decided, self._decided = self._decided, []
         if last and self.xla:
@@ -213,7 +225,7 @@ class Account:
         if known is None:
             if len(self._codes) > MOST_CODES:
                 self._codes.clear()
-            # Keep the code object, so that its id is not reused.
+            # Keep a reference to the code object, so that its id is not reused.
             known = self._codes[id(code)] = code, mark_of(code)
         return known[1]
 
@@ -221,13 +233,16 @@ class Account:
         """Return whether the main thread waits for something outside Python.
 
         A thread in Python's interpreter also shows as asleep, because the sampling thread holds the GIL. But
-        it releases the GIL only after 5 ms. If the sample came later than that, the processor time decides.
+        such a thread releases the GIL only after 5 ms. If the sample came later than that, the thread's
+        processor time decides.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
 
     def _times(self) -> tuple[float, float]:
-        """Return the seconds that the main thread ran, and that it waited for a processor."""
+        """Return the seconds during which the main thread ran, and those during which it waited for a
+        processor.
+        """
         fields = self._read("schedstat").split()
         try:
             return int(fields[0]) / 1e9, int(fields[1]) / 1e9
@@ -235,7 +250,7 @@ class Account:
             return 0.0, 0.0
 
     def _read(self, name: str) -> bytes:
-        """Read a kernel file about the main thread. The file stays open, which halves the cost."""
+        """Read a kernel file about the main thread. The file is kept open, which halves the cost."""
         try:
             if name not in self._files:
                 path = "/proc/self/task/%d/%s" % (self.task, name)
@@ -246,7 +261,7 @@ class Account:
 
 
 def _wraps(code: CodeType) -> bool:
-    """Return whether a frame only passes a call on."""
+    """Return whether a frame only passes a call on to another function."""
     return "traceback_utils" in code.co_filename or code.co_name in (
         "wrapper",
         "wrapped",
@@ -262,7 +277,7 @@ def _makes(code: CodeType) -> bool:
 
 
 def _call(frame: FrameType) -> str:
-    """Return the name of a library's entry point, such as `Model.predict`."""
+    """Return the name of a library function that the user calls, such as `Model.predict`."""
     code = frame.f_code
     if "fn" in code.co_freevars and _wraps(code):
         code = getattr(frame.f_locals.get("fn"), "__code__", code)

@@ -1,4 +1,6 @@
-"""Counts calls of a library's entry points by the user's line, and the samples passed to them."""
+"""Counts the calls that each line of the user makes to a library's entry points, and the samples passed to
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """rows: by file, line and entry point, the calls and the samples; 0 samples if their number is
+    """rows: number of calls and of samples, by file, line and entry point; 0 samples if their number is
     unknown.
     """
 
@@ -23,7 +25,7 @@ class Calls:
         self.rows: dict[tuple[str, int, str], tuple[int, int]] = {}
 
     def add(self, frame: FrameType, call: str, samples: int = 0) -> None:
-        """Count a call. frame: of the user code that makes it."""
+        """Count a call. frame: the frame of the user code that makes the call."""
         key = frame.f_code.co_filename, frame.f_lineno, call
         n, before = self.rows.get(key, (0, 0))
         if n or len(self.rows) < MOST_LINES:
@@ -32,16 +34,16 @@ class Calls:
     def keras(
         self, frame: FrameType, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> None:
-        """Count a call of a Keras function. frame: of its caller."""
+        """Count a call to a Keras function. frame: the caller's frame."""
         name = getattr(function, "__name__", "")
         if name == "__call__":
-            if hasattr(type(arguments[0]), "compile"):  # a model, not a layer
+            if hasattr(type(arguments[0]), "compile"):  # the object is a model, not a layer
                 self.add(frame, "Model.__call__", samples_of(arguments[1:2], named, "inputs"))
         elif name in COUNTED:
             self.add(frame, COUNTED[name], samples_of(arguments[1:2], named, "x"))
 
     def function(self, frame: FrameType | None) -> None:
-        """Count an outermost call of a tf.function. frame: of its caller."""
+        """Count an outermost call to a tf.function. frame: the caller's frame."""
         method = ""
         for _ in range(8):
             if frame is None:
@@ -58,7 +60,7 @@ class Calls:
 
 
 def samples_of(given: tuple[Any, ...], named: dict[str, Any], name: str) -> int:
-    """Return the first dimension of the data, 0 if it has none."""
+    """Return the first dimension of the data, or 0 if the data has none."""
     data: Any = given[0] if given else named.get(name)
     while isinstance(data, (dict, list, tuple)) and data:
         data = next(iter(data.values())) if isinstance(data, dict) else data[0]

@@ -1,4 +1,4 @@
-"""Writes a function of the program to a folder, for tuilab."""
+"""Writes a function of the program to a folder when tuilab requests it."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
 
 
 def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return the function that a frame runs, made from its code, and its arguments as they are now.
+    """Return the function that a frame runs, rebuilt from its code, and the current values of its arguments.
 
-    The function that cannot be called again with them raises TypeError when it is called.
+    If the function cannot be called again with them, calling it raises TypeError.
     """
     code, held = frame.f_code, dict(frame.f_locals)
     cells = tuple(CellType(held[name]) for name in code.co_freevars if name in held)

@@ -20,7 +20,7 @@ class Channel:
     """Sends messages to tuilab and receives its requests.
 
     Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read or
-    has gone, the program pays only for the messages.
+    is gone, the only cost for the program is creating the messages.
     """
 
     def __init__(self, address: str) -> None:
@@ -34,8 +34,9 @@ class Channel:
         self.open, self.inbox = True, b""
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
-        """Send a message. attached: a file to send with it, in pieces, because the memory is the
-        program's.
+        """Send a message. attached: a file to send with it.
+
+        It is sent in pieces, to save the program's memory.
         """
         self.queued.append((kind, attached, fields))
         while self.open and self.queued and self.sender == Own.thread():
@@ -49,7 +50,7 @@ class Channel:
                         for part in iter(lambda: file.read(1 << 20), b""):
                             self.pour(part)
             except OSError:
-                # Part of a message may have been sent, and tuilab could not read what follows.
+                # Part of a message may have been sent; tuilab could not read any message after it.
                 self.close()
 
     def pour(self, data: bytes) -> None:
@@ -58,7 +59,7 @@ class Channel:
             view = view[self.socket.send(view, _socket.MSG_NOSIGNAL) :]
 
     def request(self) -> Any:
-        """Return tuilab's next request, a JSON line, or None."""
+        """Return the next request from tuilab, a JSON line, or None."""
         if not self.open:
             return None
         waiting = Own.poll()

@@ -1,4 +1,4 @@
-"""Observes tf.data: where datasets were created, their stages, and waits for batches in Python."""
+"""Observe tf.data: the lines that create datasets, the datasets' stages, and waits for batches in Python."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DATASETS, MOST_STAGES, MOST_OPS, MOST_SHAPES = 10_000, 100, 60, 8
 
 
 class Datasets:
-    """waits: starts and seconds of waits for batches since the last message."""
+    """waits: start and seconds of each wait for a batch since the last message."""
 
     def __init__(self, process: Process, functions: Functions, eager: Eager) -> None:
         self.process, self.functions, self.eager = process, functions, eager
@@ -44,7 +44,9 @@ class Datasets:
             self._sites[id(dataset)] = where
 
     def iterated(self, dataset: Any) -> None:
-        """Report the stages of a dataset that the program iterates over, last first, and where."""
+        """Report a dataset that the program iterates over: its stages, last first, and the line of the
+        iteration.
+        """
         self.iterators += 1
         at = site(Own.frame(1))
         stages: list[dict[str, Any]] = []

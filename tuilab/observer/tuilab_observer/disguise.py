@@ -1,4 +1,4 @@
-"""Replaces something in a library without a trace in the program's tracebacks."""
+"""Replace functions in a library without leaving traces in the program's tracebacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stand_in(module: Any, **instead: Any) -> Any:
 
 
 def disguise(function: Any, like: Any) -> Any:
-    """Make a traceback show this function under the name and file of the one that it replaces."""
+    """Make tracebacks show this function under the name and file of the function that it replaces."""
     function.__code__ = function.__code__.replace(
         co_filename=like.__code__.co_filename, co_name=like.__name__
     )

@@ -1,4 +1,4 @@
-"""Observes gradient tapes in Python, values copied to the host, and arrays that become tensors."""
+"""Observe gradient tapes in Python, values copied to the host, and arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ MOST_SITES = 2_000
 
 
 class Eager:
-    """tapes: by line, the number and whether a library holds them. reads: number, seconds, function.
+    """tapes: by line, the number of tapes and whether a library created them.
 
-    copied: by line, number, bytes and seconds of NumPy arrays that became tensors.
+    reads: number, seconds, function. copied: by line, the number, bytes and seconds of NumPy arrays that
+    became tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:
@@ -30,7 +31,9 @@ class Eager:
         self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
     def tape(self, frame: FrameType) -> list[Any]:
-        """Record the end of a gradient tape in Python, a step outside any tf.function; return its line."""
+        """Record the end of a gradient tape in Python, which counts as a step outside any tf.function; return
+        its line.
+        """
         where = site(frame)
         if where is None:
             return []
@@ -52,7 +55,7 @@ class Eager:
         """Record a value copied to the host."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
-            return  # no step waits for a thread of the input pipeline
+            return  # threads of the input pipeline read too, but no step waits for them
         while frame is not None and (frame.f_globals.get("__name__") or "").startswith(
             ("tensorflow", "numpy")
         ):
@@ -65,7 +68,7 @@ class Eager:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
-        """Record a NumPy array that became a tensor, under the program's line that requested it."""
+        """Record a NumPy array that became a tensor, at the program's line that requested the conversion."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return

@@ -1,4 +1,4 @@
-"""The program's TensorFlow settings, and the devices it sees."""
+"""The TensorFlow settings of the program, and the devices that it sees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_FILES = 200
 
 
 class Facts:
-    """opened: the program has opened its devices. gpus: it sees at least one."""
+    """opened: whether the program has opened its devices. gpus: whether it sees at least one GPU."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -28,7 +28,7 @@ class Facts:
         self._changed: dict[str, str | None] = {}
 
     def send(self, last: bool = False) -> None:
-        """Send changes; at most once a second after the program has opened its devices."""
+        """Send changed facts, at most once a second after the program has opened its devices."""
         if self.opened and not last and Own.now() - self._at < EVERY_S:
             return
         self._at = Own.now()
@@ -89,7 +89,7 @@ def _checks_numerics() -> bool:
 
 
 def _details(config: Any, device: Any) -> list[Any]:
-    """Return the product name and compute capability of a GPU."""
+    """Return the product name and the compute capability of a GPU."""
     if device.device_type != "GPU":
         return ["", None]
     try:
@@ -100,7 +100,7 @@ def _details(config: Any, device: Any) -> list[Any]:
 
 
 def _memory(config: Any, visible: list[str]) -> dict[str, list[int]]:
-    """Return the current and peak memory of each GPU in units of 16 MiB, so that small changes are not
+    """Return the current and the peak memory of each GPU, in units of 16 MiB, so that small changes are not
     reported.
     """
     found = {}

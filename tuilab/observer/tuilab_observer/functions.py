@@ -1,4 +1,4 @@
-"""Observes tf.function calls: which, start and end, whether they traced, and their arguments."""
+"""Observe calls to tf.functions: their start and end, their arguments, and whether they traced."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Minimum number of uses for a function, a tape's line or a pipeline to count as a step."""
+"""Minimum number of uses after which a function, the line of a tape or a pipeline counts as a step."""
 
 
 class Functions:
-    """The tf.functions that were called. Called from the program's threads.
+    """The tf.functions that the program has called. Its methods are called from the program's threads.
 
-    calls: since the last message. totals: by number, the calls and the seconds in those that did not trace.
-    remade: for functions that are recreated every call or two, how often each was created. fed: by number,
-    the calls with NumPy arrays, and their bytes. traced: traces since the last message. compiled: by number,
-    the calls that passed new shapes to XLA, and their seconds. in_call: the call that the program is in.
+    calls: since the last message. totals: by function number, the number of calls, and the seconds of those
+    that did not trace. remade: for functions that are recreated every call or two, how often each was
+    created. fed: by number, the calls with NumPy arrays, and their bytes. traced: traces since the last
+    message. compiled: by number, the calls that passed new shapes to XLA, and their seconds. in_call: the
+    call that the program is in.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
@@ -48,7 +49,7 @@ class Functions:
         self._codes: dict[Any, tuple[list[int], list[int]]] = {}
 
     def enter(self, function: Any, arguments: Any) -> int:
-        """Record the start of an outermost tf.function call; return its number."""
+        """Record the start of an outermost tf.function call; return the number of the function."""
         key = id(function)
         number = self._numbers.get(key)
         if number is None or self.known[number]() is not function:
@@ -94,7 +95,8 @@ class Functions:
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
         if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
-            # Recreated every call or two: count all further ones as the last one reported.
+            # The program creates this function again every call or two: count all further ones as the last
+            # one reported.
             number = alike[-1] if alike else number - 1
             self.known[number] = weakref.ref(function)
             self.remade[number] = made[0]
@@ -119,7 +121,9 @@ class Functions:
         return number
 
     def _begin_xla(self, number: int, arguments: Any) -> None:
-        """XLA compiles for each new shape, even without a new trace."""
+        """Record that XLA may compile in this call: it compiles for each new shape, even without a
+        new trace.
+        """
         seen = self._xla[number]
         try:
             shapes = tuple(str(getattr(each, "shape", "")) for each in arguments or ())
@@ -131,7 +135,7 @@ class Functions:
         self._account.begin_xla()
 
     def _count_arrays(self, number: int, arguments: Any) -> None:
-        """Count NumPy arrays among the arguments, which are copied at each call."""
+        """Count the NumPy arrays among the arguments, because each call copies them."""
         size = 0
         for value in arguments:
             for item in value if type(value) in (tuple, list) else (value,):
@@ -142,7 +146,9 @@ class Functions:
             self.fed[number] = calls + 1, before + size
 
     def _bring(self, number: int, arguments: Any) -> bool:
-        """Return whether a compiled function gets these shapes for the first time: XLA compiles for each."""
+        """Return whether a compiled function is called with these shapes for the first time, so that XLA
+        compiles.
+        """
         key = tuple(
             tuple(shape)
             for value in arguments
@@ -157,7 +163,9 @@ class Functions:
 
 
 def describe(arguments: Any) -> list[list[Any]]:
-    """Return what triggers a trace: shapes, dtypes and Python numbers, but no other values."""
+    """Return the properties of arguments that trigger a trace: shapes, dtypes and Python numbers, but no
+    other values.
+    """
     out: list[list[Any]] = []
     for value in arguments or ():
         for item in value if type(value) in (tuple, list) else (value,):

@@ -1,4 +1,6 @@
-"""The graphs of tf.functions that ran: the source line of each op, and the ops' kernels."""
+"""The graphs of tf.functions that ran: the source line of each op, and the kernels that TensorFlow has for
+the ops.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ class Graphs:
         self._gpus = False
 
     def send(self) -> None:
-        """Send each graph of a function that ran, once, with the kernels of its ops."""
+        """Send the graph of each function that ran, only once, with the kernels for its ops."""
         functions = self.functions
         devices = self.process.tf.config.get_visible_devices()
         self._gpus = any(":GPU:" in device.name for device in devices)
@@ -63,7 +65,7 @@ class Graphs:
         for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
             where = None
             try:
-                # Not as a tuple, which would read the source of each frame's file and keep it.
+                # Not a tuple: that would read the source file of each frame and keep it.
                 for frame in reversed(list(op.traceback)):
                     if is_own(frame.filename):
                         where = [frame.filename, frame.lineno]
@@ -75,7 +77,7 @@ class Graphs:
             nodes.append([op.name, op.type, dtype, *(where or ["", 0])])
             shapes.append([] if op.type in SHAPELESS else shapes_of(op))
             if index % 50 == 49:
-                Own.sleep(0.001)  # the program's own threads come first
+                Own.sleep(0.001)  # list the program's own threads first
         name = getattr(graph, "name", "")
         self.process.channel.send(
             "graph",
@@ -88,7 +90,7 @@ class Graphs:
         )
 
     def _send_kernels(self) -> None:
-        """Send the devices for which this TensorFlow has kernels of the ops."""
+        """Send the devices for which this TensorFlow has kernels, for each op."""
         if not self._ops:
             return
         from tensorflow.python.framework import dtypes, kernels
@@ -109,8 +111,8 @@ class Graphs:
 def layers_of(function: Any) -> list[str]:
     """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph numbers scopes with the same name. Only the layers' names show whether `conv2d_1` is that layer or
-    the second scope of `conv2d`.
+    A graph appends numbers to scopes with the same name. Only the names of the layers show whether `conv2d_1`
+    is a layer of that name, or the second scope of the layer `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
 
@@ -141,12 +143,12 @@ def reached(function: Any) -> list[Any]:
                 parts = list(getattr(thing, "__dict__", {}).values()) if depth < MOST_DEPTH else []
             waiting += [(part, depth + 1) for part in parts if not isinstance(part, PLAIN)]
         except Exception:
-            continue  # an empty cell, or an object that raises
+            continue  # an empty cell, or an object that raises an error
     return found[:MOST_LAYERS]
 
 
 def without_cudnn(function: Any) -> list[list[str]]:
-    """Return name, class and reason of the reached LSTM and GRU layers whose settings exclude cuDNN."""
+    """Return name, class and reason for each LSTM and GRU layer in reach whose settings exclude cuDNN."""
     out = []
     for layer in reached(function):
         cell, kind = getattr(layer, "cell", None), type(layer).__name__
@@ -167,7 +169,9 @@ def without_cudnn(function: Any) -> list[list[str]]:
 
 
 def shapes_of(op: Any) -> list[Any]:
-    """Return shapes and dtypes of an op's inputs and outputs, and the attributes that determine its work."""
+    """Return the shapes and dtypes of an op's inputs and outputs, and the attributes that determine
+    its work.
+    """
     sides = [
         [[None if t.shape.rank is None else t.shape.as_list(), t.dtype.name] for t in some]
         for some in (op.inputs, op.outputs)

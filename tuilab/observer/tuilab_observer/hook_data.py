@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""Takes the place of a function's number while the program waits for a batch."""
+"""Replaces the number of a function while the program waits for a batch."""
 
 
 def see_waiting() -> None:
-    """Time each wait for a batch, using the execution mode that TensorFlow sets around it. Adds no frame."""
+    """Time each wait for a batch, through the execution mode that TensorFlow sets around it.
+
+    Adds no frame to tracebacks.
+    """
     from tensorflow.python.data.ops import iterator_ops as module
 
     plain = module.context.execution_mode

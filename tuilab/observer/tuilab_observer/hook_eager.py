@@ -1,4 +1,4 @@
-"""Hooks for gradient tapes, reads of values, and arrays that become tensors."""
+"""Hooks for gradient tapes, for reads of tensor values, and for arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LEAST_COPY = 2**16
-"""Minimum bytes of an array for its copy to be counted."""
+"""Minimum bytes of an array whose copy is counted."""
 
 
 def see_tapes() -> None:
@@ -60,7 +60,9 @@ def see_reads() -> None:
 
 
 def see_copies() -> None:
-    """Observe tf.constant and tf.convert_to_tensor of NumPy arrays, which copy them."""
+    """Observe calls of tf.constant and tf.convert_to_tensor with NumPy arrays, because they copy the
+    arrays.
+    """
     from tensorflow.python.framework import constant_op
 
     plain = constant_op.convert_to_eager_tensor

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def see_functions() -> None:
-    """Mark each outermost tf.function, using the annotation that TensorFlow puts around it. Adds no frame."""
+    """Mark each outermost tf.function call, through the annotation that TensorFlow puts around it.
+
+    Adds no frame to tracebacks.
+    """
     from tensorflow.python.eager import context
     from tensorflow.python.eager.polymorphic_function import polymorphic_function as module
 

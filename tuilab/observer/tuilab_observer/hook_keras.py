@@ -1,4 +1,4 @@
-"""Hooks for Keras: counts the calls of its entry points."""
+"""Hooks for Keras, which count the calls to its entry points."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ KERAS = "keras.src.utils.traceback_utils"
 
 
 def see_keras(module: Any) -> None:
-    """Observe each call through a function that Keras' entry points call first. Adds no frame to
-    tracebacks.
+    """Observe each call, through a function that all entry points of Keras call first.
+
+    Adds no frame to tracebacks.
     """
     plain = getattr(module, "is_traceback_filtering_enabled", None)
     if plain is None:

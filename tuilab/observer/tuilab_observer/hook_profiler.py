@@ -1,4 +1,7 @@
-"""Hooks for TensorFlow's profiler, to yield to the program: a second session in one process fails."""
+"""Hooks for TensorFlow's profiler.
+
+If the program uses it, the observer yields, because a second session in a process fails.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installs the hooks, one module per subject."""
+"""Installs the hooks. Each subject has its own module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Everything known about this process. One thread does all the work except the marks in the program's
-threads.
+"""The observer of this process.
+
+One thread does all the work, except marking events in the program's threads.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_TRACES = 200
 
 
 class Observer:
-    """module: TensorFlow. wanted: tuilab's request for a tf.function to capture at its next call."""
+    """module: the TensorFlow module. wanted: tuilab's request to capture a tf.function at its next call."""
 
     def __init__(self, module: Any, settings: Settings, account: Account) -> None:
         folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep
@@ -50,13 +51,13 @@ class Observer:
         self._delays: dict[int, float] = {}
         self._thread = Thread(self._run)
 
-    # In the program's threads
+    # Called from the program's threads
 
     def start(self) -> None:
         self._thread.start()
 
     def end(self, patience: float) -> None:
-        """The program exits by itself: send what is left."""
+        """Send what is left, because the program exits by itself."""
         try:
             self.account.ended = Own.now()
             self.process.leaving.set()
@@ -70,7 +71,7 @@ class Observer:
         except Exception:
             pass
 
-    # In the observing thread
+    # Called from the observing thread
 
     def _run(self) -> None:
         self.process.channel.sender = Own.thread()
@@ -113,7 +114,7 @@ class Observer:
         )
 
     def flush(self, last: bool = False) -> None:
-        """Send what has happened since the last message."""
+        """Send the events since the last message."""
         functions, datasets, sampler = self.functions, self.datasets, self.sampler
         calls, functions.calls = functions.calls, []
         waits, datasets.waits = datasets.waits, []
@@ -158,9 +159,8 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return how long the stepping thread has waited for a processor since the first call of this method.
-
-        Returns 0 if the kernel does not report it.
+        """Return the seconds for which the stepping thread has waited for a processor since the first call of
+        this method; 0 if the kernel does not report them.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

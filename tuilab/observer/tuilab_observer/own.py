@@ -1,6 +1,6 @@
 """Parts of Python that the observer uses, bound before the program can replace them.
 
-They are class attributes, not module attributes, because tools that freeze time patch modules.
+They are attributes of a class, because tools that freeze time patch the attributes of modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Own:
-    """Functions as they were when Python started."""
+    """Python functions as they were at startup."""
 
     now = staticmethod(time.perf_counter)
     clock = staticmethod(time.time)
@@ -50,7 +50,7 @@ class Own:
 
 
 class Flag:
-    """An event that needs no `threading`. Starts unset."""
+    """An event that does not use `threading`. It starts unset."""
 
     def __init__(self) -> None:
         self._lock = Own.lock()
@@ -71,7 +71,7 @@ class Flag:
             self._lock.acquire(False)
 
     def wait(self, seconds: float) -> bool:
-        """Return True as soon as the flag is set, False after the time."""
+        """Wait until the flag is set; return False if that takes longer than the given time."""
         if self._lock.acquire(True, seconds):
             self._release()
         return self._set
@@ -80,17 +80,17 @@ class Flag:
         try:
             self._lock.release()
         except RuntimeError:
-            pass  # two threads may set it at once
+            pass  # two threads may set the flag at once
 
 
 class Thread:
-    """A thread that `threading` does not list. It does not keep the program from exiting."""
+    """A thread that `threading` does not list, and that does not keep the program from exiting."""
 
     def __init__(self, run: Callable[[], None]) -> None:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        # Signals must reach a thread of the program, which may wait for them.
+        # A thread of the program must receive signals, because it may be waiting for them.
         before = Own.mask(signal.SIG_BLOCK, Own.signals())
         try:
             Own.start_thread(self._whole, ())

@@ -1,4 +1,4 @@
-"""Decides which code is the user's own, and finds the user's line that led to a frame."""
+"""Decide which code is the user's own, and find the user's line that led to a frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INSTALLED = re.compile(
 
 
 class Places:
-    """Which source files are the user's own. folders: of libraries outside the usual places."""
+    """Decides which source files are the user's own. folders: folders of libraries in unusual places."""
 
     def __init__(self) -> None:
         self.folders: list[str] = [_HERE]
@@ -30,7 +30,9 @@ class Places:
         self._known.clear()
 
     def is_own(self, file: str) -> bool:
-        """Return whether a source file is the user's, rather than Python's or an installed package's."""
+        """Return whether a source file is the user's own, rather than part of Python or an installed
+        package.
+        """
         known = self._known.get(file)
         if known is None:
             if len(self._known) > MOST_FILES:
@@ -42,7 +44,7 @@ class Places:
         return known
 
     def site(self, frame: FrameType | None) -> tuple[str, int, str, str] | None:
-        """Return the user's line that led to a frame, as (file, line, function, library between)."""
+        """Return the user's line that led to a frame, as (file, line, function, library in between)."""
         between = ""
         while frame is not None:
             code = frame.f_code

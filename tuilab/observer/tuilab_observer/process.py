@@ -1,4 +1,4 @@
-"""State that all parts of the observer share: settings, the connection, and the stepping thread."""
+"""The state that all parts of the observer share: settings, connection, and stepping thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ MOST_FAULTS = 20
 
 
 class Settings:
-    """address: of tuilab's socket. began: when Python started. environment: as it was then."""
+    """Settings of the observer.
+
+    address: address of tuilab's socket. began: start time of Python. environment: environment variables at
+    that time.
+    """
 
     def __init__(self, address: str, options: str = "") -> None:
         self.address, self.began = address, Own.now()
@@ -32,13 +36,13 @@ class Settings:
                 setattr(self, name, float(value))
 
     def changed(self) -> dict[str, str | None]:
-        """Return the variables that the program has changed since."""
+        """Return the variables that the program has changed since Python started."""
         now = {name: os.environ.get(name) for name in self.environment}
         return {name: value for name, value in now.items() if value != self.environment[name]}
 
 
 class Depth:
-    """The nesting depth of tf.functions in this thread."""
+    """The nesting depth of tf.function calls in this thread."""
 
     def __init__(self) -> None:
         self._local = Own.local()
@@ -56,7 +60,7 @@ depth = Depth()
 class Process:
     """One process that imported TensorFlow, whose module is `tf`.
 
-    thread_of_steps, task: the stepping thread, as Python and the kernel number it. mark: records the start of
+    thread_of_steps, task: ids of the stepping thread in Python and in the kernel. mark: records the start of
     a step in an open profiler window.
     """
 
@@ -69,7 +73,7 @@ class Process:
         self._faults: set[str] = set()
 
     def stepping(self) -> None:
-        """Record this thread as the stepping thread."""
+        """Record the current thread as the stepping thread."""
         self.thread_of_steps, self.task = Own.thread(), Own.native_thread()
 
     def fault(self, error: BaseException) -> None:

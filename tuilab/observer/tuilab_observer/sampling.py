@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Take the place of a call: between two calls, and before the first step."""
+"""Stand for a call in a sample: between two calls, and before the first step."""
 
 
 class Meanwhile:
-    """Samples the account from a thread of its own while the observing thread is busy.
+    """Samples the account from a separate thread while the observing thread is busy.
 
-    On a busy host the end of a window takes a second: too long to give to the line that comes after it.
-    used: seconds of a processor.
+    On a busy host, closing a window takes a second, which would otherwise be attributed to the line that runs
+    next. used: processor seconds.
     """
 
     _enough: Flag
@@ -52,7 +52,7 @@ class Meanwhile:
 
 
 class Sampler:
-    """samples, stacks: since the last message. makers: lines of other threads, since the beginning."""
+    """samples, stacks: those since the last message. makers: lines of other threads, since the start."""
 
     def __init__(
         self,
@@ -79,8 +79,9 @@ class Sampler:
     def sample(self, late: bool = False) -> None:
         """Record the lines that the main thread and the stepping thread are executing."""
         frames = Own.frames()
-        # A frame that refers to itself is left to Python's garbage collector with all its references, and
-        # 3.11 then crashes.
+        # Drop our own frame: it would refer to itself through `frames`, so the garbage collector would free
+        # it
+        # with all its references, and Python 3.11 then crashes.
         frames.pop(Own.thread(), None)
         self.account.sample(frames.get(self.account.main), late)
         frame = frames.pop(self.process.thread_of_steps, None)
@@ -98,7 +99,9 @@ class Sampler:
             self._look_for_ops(frame)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
-        """Record whether the thread is in an individual op, and which of the user's lines led there."""
+        """Record whether the thread is executing an individual op, and which of the user's lines led to the
+        op.
+        """
         stack: list[tuple[str, int]] = []
         eager = False
         for _ in range(MOST_FRAMES):

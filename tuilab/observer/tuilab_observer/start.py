@@ -1,4 +1,4 @@
-"""Runs at Python's startup: waits for TensorFlow, which the program may never import."""
+"""Runs when Python starts, and waits until the program imports TensorFlow, which may never happen."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Detects the end of a module's import, on any thread. Removes itself then.
+    """Detects the end of a module's import in any thread, and then removes itself.
 
-    A program that only asks whether the module is installed gets an answer and the hook stays.
+    If a program only asks whether the module is installed, the hook answers and stays.
     """
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
@@ -60,7 +60,7 @@ def install(address: str) -> None:
         before=state.before_fork, after_in_parent=state.after_fork, after_in_child=state.forked
     )
     there = sys.modules.get("tensorflow")
-    if there is not None:  # in a process forked after the import
+    if there is not None:  # in a process that was forked after the import
         ready(there)
     else:
         state.sample_early()
@@ -68,7 +68,7 @@ def install(address: str) -> None:
 
 
 def ready(module: ModuleType) -> None:
-    """Observe TensorFlow, which has just been imported."""
+    """Start to observe TensorFlow, which the program has just imported."""
     try:
         if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
             return

@@ -1,4 +1,4 @@
-"""The observer of this process. A forked child creates its own when it first uses TensorFlow."""
+"""The observer of this process. A forked child creates its own observer when it first uses TensorFlow."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .observer import Observer
 
 FORK_S = 1.0
-"""How long a fork waits for the sampling thread."""
+"""Seconds for which a fork waits for the sampling thread."""
 
 
 class State:
-    """account: of the main thread, from Python's startup."""
+    """State of the observation. account: the account of the main thread since Python's startup."""
 
     def __init__(self) -> None:
         self.settings = Settings("")
@@ -31,7 +31,7 @@ class State:
         self._enough = Flag()
 
     def here(self) -> Observer | None:
-        """Return the observer if it belongs to this process."""
+        """Return the observer if it belongs to this process, else None."""
         one = self.observer
         return one if one is not None and one.process.pid == os.getpid() else None
 
@@ -63,14 +63,17 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # A frame that refers to itself is left to Python's garbage collector with all its references, and
-            # 3.11 then crashes.
+            # Drop our own frame: it would refer to itself through `frames`, so the garbage collector would
+            # free it
+            # with all its references, and Python 3.11 then crashes.
             frames = Own.frames()
             frames.pop(Own.thread(), None)
             self.account.sample(frames.pop(self.account.main, None))
 
     def pause(self) -> bool:
-        """Stop the early sampling. Python 3.12 warns if a process with several threads forks."""
+        """Stop the early sampling before a fork, because Python 3.12 warns if a process with several threads
+        forks.
+        """
         early, self._early = self._early, None
         if early is None:
             return False
@@ -87,12 +90,12 @@ class State:
             self.sample_early()
 
     def forked(self) -> None:
-        """Drop the parent's connection, in a child."""
+        """Drop the parent's connection in a forked child."""
         old, resume = self.observer, self._resume
         self.account = Account(Own.now())
         if old is not None:
             old.process.channel.close()
-            self._parents.append(old)  # its profiler's session belongs to the parent
+            self._parents.append(old)  # the session of its profiler belongs to the parent
             self.observer = None
             self._reborn = not old.windows.open
         elif resume:

@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 CALL = "tuilab call"
 ENOUGH = 30
-"""Maximum steps of a window. More take memory (0.2 MB or more each) and time, and show nothing new."""
+"""Maximum number of steps in a window. More steps need more memory (0.2 MB or more each) and time, and show
+nothing new."""
 BATCH, LOOP = "batch", "loop"
-"""Identify a step that is neither a function nor a tape."""
+"""Identify a step that is neither a function nor a gradient tape."""
 PHASES = 4
 """Number of program phases (building a model, adapting, two trainings) profiled without waiting."""
 EAGER_S = 1.0
-"""Seconds for which ops run one by one before a window looks for a loop of them."""
+"""Seconds for which ops must run one by one before a window looks for a loop of ops."""
 
 
 class Quietly:
     """Keeps TensorFlow's log lines about each window out of the program's output.
 
-    Uses two functions of Abseil in TensorFlow's library, whose names contain Abseil's date. If the date is
-    unknown, or in an older TensorFlow that logs without Abseil, the lines are printed.
+    Calls two Abseil functions in TensorFlow's library, whose names contain the date of the Abseil release. If
+    that date is unknown, or if an older TensorFlow logs without Abseil, the lines are printed.
     """
 
     DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
@@ -70,8 +71,9 @@ class Quietly:
 
 
 class Windows:
-    """sessions, server: the program's own use of the profiler. open: a window is open. step_key: its
-    steps.
+    """sessions, server: the program's own use of the profiler.
+
+    open: whether a window is open. step_key: identifies the steps in the window.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Windows:
         self._windows, self._spent = 0, 0.0
         self._recent: list[float] = []
 
-    # In the program's threads
+    # Called from the program's threads
 
     def mark(self, key: Key) -> None:
         """Mark the start of a step in the profile."""
@@ -120,16 +122,16 @@ class Windows:
             self._giving_way = False
 
     def leave(self) -> None:
-        """Close the window, because the program ends."""
+        """Close the window, because the program is ending."""
         self._yielding.set()
 
-    # In the observing thread
+    # Called from the observing thread
 
     def step(self) -> Key | None:
-        """Return what identifies a step, None if nothing does.
+        """Return the key that identifies a step, or None.
 
-        That is the tape's line, the tf.function with the most time since the last window, the batch, or one
-        iteration of a loop of ops.
+        A step is identified by the line of a gradient tape, by the tf.function with the most time since the
+        last window, by a batch, or by an iteration of a loop of ops.
         """
         best, count, most = None, 0, 0.0
         tapes = self.eager.tapes
@@ -147,12 +149,13 @@ class Windows:
         return best
 
     def due(self, due: float | None) -> float | None:
-        """Return when the next window opens: at once for steps of a new kind; None while there are no
-        steps.
+        """Return the time at which the next window opens.
+
+        For a new kind of step it opens at once; None while there are no steps.
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
-            return due  # set at the end of the previous window
+            return due  # the end of the previous window has set it
         if key == LOOP:
             return Own.now()
         if isinstance(key, tuple):
@@ -164,7 +167,7 @@ class Windows:
         return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
 
     def after(self) -> float:
-        """Return when to open the next one, given the cost of the windows so far."""
+        """Return the time at which to open the next window, given the cost of the windows so far."""
         if self.process.settings.once:
             return float("inf")
         if self.process.settings.every:
@@ -173,7 +176,10 @@ class Windows:
         return Own.now() + min(120.0, max(2.0, mean / self.process.settings.share))
 
     def window(self, flush: Callable[[], None]) -> None:
-        """Open TensorFlow's profiler for a moment, unless the program uses it. flush: sends what is known."""
+        """Open TensorFlow's profiler for a short time, unless the program uses it.
+
+        flush: sends the pending data.
+        """
         import glob
         import shutil
         import tempfile
@@ -220,7 +226,7 @@ class Windows:
             self._spent += cost
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
-            flush()  # what follows may take longer than the program waits at its exit
+            flush()  # the following code may take longer than the program waits at its exit
             with self.sampler.meanwhile:
                 self.graphs.send()
                 self.process.channel.send(
@@ -235,14 +241,14 @@ class Windows:
                 )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            if not Own.exists(self.process.settings.address):  # tuilab was killed meanwhile
+            if not Own.exists(self.process.settings.address):  # tuilab was killed in the meantime
                 try:
                     os.rmdir(os.path.dirname(self.process.settings.address))
                 except OSError:
                     pass
 
     def _usual(self) -> float:
-        """Return the median of the latest step times outside a window."""
+        """Return the median of the latest step times outside of windows."""
         starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
         starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
         took = sorted(b - a for a, b in zip(starts, starts[1:]))
@@ -254,10 +260,11 @@ class Windows:
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
             enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-            gone = not self._recent and lasted >= max(1.0, 1.5 * usual)  # another phase of the program
+            # the program has entered another phase
+            gone = not self._recent and lasted >= max(1.0, 1.5 * usual)
             if lasted >= length and (enough or gone):
                 return
-            # A GPU runs behind its program and may do the work of these steps after them.
+            # A GPU runs behind its program, and may do the work of these steps later.
             if lasted >= length / 4 and len(self._recent) > ENOUGH and not self.sampler.facts.gpus:
                 return
             if self._yielding.wait(0.01):
