@@ -17,7 +17,7 @@ from tuilab.analysis.statistics import t_quantile
 from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_order
 
 EVENT_S = 2.5e-6
-"""Upper limit of the time that recording one event costs the thread."""
+"""Seconds. Upper limit of the time that recording one event costs the thread."""
 STRETCHED = 2.0
 """A profiled call longer than this multiple of the median may have been interrupted."""
 
@@ -27,7 +27,7 @@ NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Seconds per call of a phase, half the width of its interval (None: unknown), and its source."""
+    """Seconds per call of a phase, half the width of their interval (None if unknown), and their source."""
 
     seconds: float
     half: float | None
@@ -50,10 +50,10 @@ def of_profile(
     of a call without the profiler; None keeps the profile's own length. events: number per call on the
     calling thread; each may have cost `EVENT_S`, which is subtracted from the time that TensorFlow and Python
     take between kernels. on_device: seconds per call and phase from another device's own clock, which neither
-    the profiler nor a busy host stretches. Only the other parts are fitted to `plain_s`. If the plain call is
+    the profiler nor a busy host stretches. Only the other parts are scaled to `plain_s`. If the plain call is
     longer than the profile, the excess is unknown up to the device's time. own_python_s: seconds that Python
     spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
-    TensorFlow's own. opaque: the profiler could not see into the device, so waiting for it is unknown.
+    TensorFlow's own. opaque: the profiler could not see into the device, so the wait for it is unknown.
     drained: the input buffers were empty when the calls began. Raises ValueError if no call took time.
     """
     kept = _undisturbed(calls, plain_s) if plain_s else calls
@@ -138,7 +138,7 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
 def _filled(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """Scale the parts to the length of unprofiled calls; the amount of stretching widens each interval."""
+    """Scale the parts to the length of unprofiled calls. The amount of scaling widens each interval."""
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
         return unknown(total_s, "the profiler saw nothing of a call")
@@ -160,9 +160,9 @@ def _filled(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of a call that was not profiled: separately timed parts, and the rest unknown.
+    """Return the account of a call that was not profiled: separately timed parts, with the rest unknown.
 
-    If overlapping parts add up to more than a call, all are shortened by the same factor.
+    If the parts overlap and add up to more than a call, all are reduced by the same factor.
     """
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole > total_s:
@@ -178,7 +178,7 @@ def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -
 
 
 def unknown(total_s: float, note: str) -> Account:
-    """Return an account of which nothing is known, with the reason."""
+    """Return an account in which everything is unknown, for the given reason."""
     return Account(
         total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
     )
@@ -208,7 +208,7 @@ def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
 
 
 def scaled(account: Account, median_s: float) -> Account:
-    """Return the account scaled to the arm's median: every part by the same factor.
+    """Return the account scaled to the arm's median, every part by the same factor.
 
     The parts add up to `median_s` except for rounding.
     """
@@ -237,8 +237,7 @@ GROUPS: dict[str, Group] = {
     "compute": "compute",
     NOT_KNOWN: "not known",
 }
-"""The bound to report for an arm whose largest part is this phase. A workload's own phases count as
-Python."""
+"""The bound to report for an arm, by its largest phase. A workload's own phases count as Python."""
 
 
 def largest(account: Account) -> Group:

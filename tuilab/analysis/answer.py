@@ -1,4 +1,4 @@
-"""Answers a run in a few sentences with numbers. Claims no difference that noise could explain."""
+"""Summarises a run in a few sentences with numbers. Claims no difference that noise could explain."""
 
 from collections.abc import Collection, Sequence
 
@@ -38,7 +38,7 @@ from tuilab.model.run import ArmState, RunState
 COPYING = 0.2
 MOST_NAMED = 3
 HEADLINE = 60
-"""Characters of the answer's first sentence, so that it fits next to the key that opens the rest."""
+"""Maximum number of characters of the first sentence, so that it fits next to the key that opens the rest."""
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
@@ -55,7 +55,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     parts = [_ending(state)]
     if arms:
         parts.append(_traced_anew(state, arms, point))
-        # If a sweep has a second axis, show the first series only; the others are in the result.
+        # If a sweep has a second axis, describe the first series only; the result contains the others.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         lone = arms[0] if len(arms) == 1 else None
         span = _span(state, point, lone) if not crossed else ""
@@ -66,14 +66,16 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
         parts += [sweep_sentence(state, against), bound_sentence(state, against), emulated_sentence(state)]
     else:
-        # If arms failed, readers ask for the reason first.
+        # If arms failed, readers first want to know why.
         found = _nothing(state, point)
         parts += [*found, without] if failures(state, point) else [without, *found]
     return " ".join(part for part in parts if part)
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return sentences about one point of a sweep: the fastest arm, and the one readers ask about next."""
+    """Return sentences about one point of a sweep: the fastest arm, and the arm that readers ask
+    about next.
+    """
     return [part for part in _of_each_kind(state, point) if part]
 
 
@@ -105,7 +107,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # `One graph` and `So far` then no longer begin a sentence.
+            # With a kind's name in front, `One graph` and `So far` no longer begin the sentence.
             first = (
                 lines[0][:1].lower()
                 if lines[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -117,7 +119,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe the arms that run at another speed while the machine is otherwise idle, with both figures."""
+    """Describe the arms whose speed differs while the machine is otherwise idle, with both figures."""
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
         return ""
@@ -140,7 +142,7 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
-    """Describe the fastest arm or arms, and the one readers will ask about next."""
+    """Describe the fastest arm or arms, and the arm that readers will ask about next."""
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
@@ -151,7 +153,9 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
-    """Describe arms too noisy to separate from the fastest, although arms between them can be separated."""
+    """Describe the arms too noisy to separate from the fastest, although faster ones can be separated from
+    it.
+    """
     if not arms:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
@@ -176,8 +180,8 @@ def _place(state: RunState, point: int) -> str:
 
 
 def _span(state: RunState, point: int, lone: ArmState | None) -> str:
-    """Describe an arm's time at the smallest and largest size; for a single arm, also at the run's
-    own size.
+    """Describe an arm's time at the smallest and largest size; for a single arm, also at the size of the
+    scenario.
     """
     for series in series_of(state)[:1]:
         arm = lone or series.best(series.everyone())
@@ -236,11 +240,11 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
 
 
 HOPELESS = 9.0
-"""A smallest detectable difference of ten times or more is useless to readers."""
+"""A smallest detectable difference of ten times or more does not help readers."""
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    """Return how small a difference between arms reported as equal could have been missed."""
+    """Return the smallest difference that the run could have detected between arms reported as equal."""
     least = max((each.least for each in found if each is not None and each.least is not None), default=None)
     if least is None:
         return ""
@@ -255,7 +259,7 @@ def _capital(text: str, keep: bool) -> str:
 
 
 def _next(ranking: Ranking, point: int) -> str:
-    """Compare the fastest arm of the other device kind, else the runner-up, with the fastest."""
+    """Compare the fastest arm with the fastest on the other kind of device, or else with the runner-up."""
     arms, tied, arm = ranking.arms, ranking.tied, ranking.runner_up(point)
     found = compare(arm, arms[0], point)
     if found is None:
@@ -269,7 +273,7 @@ def _next(ranking: Ranking, point: int) -> str:
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe what a host without a GPU can show: the saving of one graph over eager execution."""
+    """Describe what a host without a GPU can show: the time that a graph saves over eager execution."""
     if len({(arm.arm.dtype, arm.arm.variant) for arm in arms}) > 1:
         return ""
     eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
@@ -306,7 +310,7 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
-    # A few ops fewer do not explain the speedup; half as many may.
+    # A few ops fewer do not explain the speedup, but half as many may.
     if after and many >= 2 * left:
         lead = ":"
     else:
@@ -322,8 +326,8 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
-    """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if
-    none has half.
+    """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if no
+    part has half of it.
     """
     saving = most_saved(eager, graph, point)
     if saving is None:
@@ -359,8 +363,8 @@ def failures(state: RunState, point: int) -> str:
 
 
 def _merged(arms: list[ArmState], point: int) -> str:
-    """Return a note that a graph computes duplicate work once, if that is a good part of the
-    requested work.
+    """Return a note that a graph computes duplicate work once, if the duplicates are much of the requested
+    work.
     """
     messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
     if not messages:
@@ -379,7 +383,7 @@ def _vanished(state: RunState, point: int) -> str:
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
-    """Describe what is happening, or why there is no figure."""
+    """Describe the run's current step, or why there are no figures."""
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)
@@ -409,7 +413,9 @@ def _first_look(state: RunState, point: int) -> str:
 
 
 def _prepared(state: RunState, point: int) -> str:
-    """Return which arm of how many is being prepared; "" before the second one and once all are ready."""
+    """Return which arm of how many is being prepared, from the second arm until all are ready;
+    otherwise "".
+    """
     arms = [
         arm
         for arm in state.arms.values()

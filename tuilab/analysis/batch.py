@@ -1,4 +1,4 @@
-"""The value of a model's batch size: the size from which a larger batch adds little."""
+"""Assesses the batch size of a model: the size from which a larger batch adds little throughput."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from tuilab.model.result import Crossover, PointResult
 from tuilab.model.run import RunState
 
 ENOUGH = 0.9
-"""Minimum share of the best throughput for a batch to pay."""
+"""Minimum share of the best throughput at which a batch size is worthwhile."""
 
 
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """Return the batch that pays, the largest that fits, and where a GPU starts to win; None without
-    a model.
+    """Return the worthwhile batch, the largest that fits, and where a GPU becomes faster; None without a
+    model.
     """
     model = state.model
     if model is None or not model.batch:
@@ -72,10 +72,10 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the smallest batch at which some arm reaches 90% of the highest examples per second of any.
+    """Return the smallest batch at which some arm reaches 90% of the highest throughput of any arm.
 
-    None while throughput still grows: if each doubling of the batch from there to the largest one adds more
-    than the missing 10%.
+    None if throughput still grows, that is, if each doubling from that batch to the largest adds more than
+    the missing 10%.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -1,12 +1,12 @@
-"""Estimates the minimum time of a call on a GPU that is not present, and its expected time.
+"""Estimates the minimum and the expected time of a call on a GPU that is not present.
 
 The bound comes from the data sheet, the counted work and this host. Kernels of a graph run one after another,
-each limited by its arithmetic, its bytes and its launch. XLA may fuse, so for XLA only the program's totals
-count, and loop trips. Ops without a GPU kernel stay on the CPU at their measured time, and the data they
-exchange with the GPU crosses the bus. TensorFlow's launch cost is measured on this host.
+each limited by its arithmetic, its bytes and its launch. XLA may fuse kernels, so for XLA only the program's
+totals and the trips of its loops count. Ops without a GPU kernel stay on the CPU at their measured time, and
+the data they exchange with the GPU crosses the bus. TensorFlow's launch cost is measured on this host.
 
-A bound is not a forecast: `expected_s` scales each term by what published timings reached (`EXPECTED` in
-model/datasheets.py, docs/gpu-bounds.md).
+A bound is not a forecast: `expected_s` scales each term by the efficiency that published timings reached
+(`EXPECTED` in model/datasheets.py, docs/gpu-bounds.md).
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,9 @@ from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
 from tuilab.model.run import ArmState, RunState
 
 ALMOST = 1.05
-"""A reader treats a bound at most this many times as long as equal."""
+"""A bound at most this many times as long as a measured time counts as equal to it."""
 START_MATTERS_S = 10e-3
-"""Seconds. A longer bound holds whatever TensorFlow's launch cost, which is hundreds of µs on a slow host."""
+"""Seconds. TensorFlow's launch cost, hundreds of µs on a slow host, does not matter to a longer bound."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class GpuCall:
     """A call on a GPU that is not present, launched by TensorFlow on this host.
 
     host: the roofs of this host's processor; None if unknown, and launching then counts as zero. slowed: the
-    roofs of a host that was never seen idle, so its launch cost is too high. kernels: launches per call.
-    least_s: the same call's minimum here, if the host does the work whatever the device.
+    roofs of a host that was never idle when measured, so its launch cost is too high. kernels: launches per
+    call. least_s: the minimum time of the same call here, if the host does the work on any device.
     """
 
     work: Work
@@ -133,7 +133,7 @@ class GpuCall:
         )
         if self.least_s is None:
             return found
-        # The host library's own call, to which a GPU only adds copies.
+        # A call of the host library, to which a GPU only adds copies.
         whole = self.least_s + found.copies_s
         return msgspec.structs.replace(
             found,
@@ -145,8 +145,8 @@ class GpuCall:
         )
 
     def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
-        """Return minimum seconds of arithmetic, of memory access, and of the kernels in sequence."""
-        # Data in the cache before a kernel, or before the call, need not be read from memory again.
+        """Return the minimum seconds of arithmetic, of memory access, and of all kernels in sequence."""
+        # Data that is in the cache before a kernel, or before the call, need not be read from memory again.
         kept = sheet.cache.value if sheet.cache else float("inf")
         launch = sheet.launch.value
 
@@ -164,7 +164,7 @@ class GpuCall:
                 sum(runs * took for runs, _, took in rows),
                 sum(runs * max(launch, a, m) for runs, a, m in rows),
             )
-        # Fused, or counted as a whole: units for different dtypes may work in parallel.
+        # For fused kernels, or work counted as a whole, the units for different dtypes may work in parallel.
         arithmetic = max((computing(dtype, flop) for dtype, flop in needed(work).items()), default=0.0)
         memory = moving(work.bytes or 0.0)
         trips = max(1.0, work.serial) * launch if work.kernels else 0.0
@@ -181,7 +181,7 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms to bound for a CPU arm: the run's own, or the CPU arm moved to a GPU."""
+    """Return the GPU arms to bound for a CPU arm: GPU arms of the run, or else the CPU arm moved to a GPU."""
 
     def alike(arm: Arm) -> bool:
         return (arm.dtype, arm.variant, arm.host) == (of.arm.dtype, of.arm.variant, of.arm.host)
@@ -231,7 +231,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
 
 
 def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
-    """Return the calls of the arms whose work is known."""
+    """Return the calls of the arms whose work is known, on a GPU."""
     found = [call_of(state, arm, point) for arm in arms]
     return [call for call in found if call is not None]
 
@@ -242,7 +242,7 @@ def fastest_cpu(state: RunState, point: int) -> ArmState | None:
 
 
 def leads(state: RunState, point: int) -> list[ArmState]:
-    """Return the fastest CPU arm of each variant, dtype and host; the fastest of all first."""
+    """Return the fastest CPU arm of each variant, dtype and host. The overall fastest comes first."""
     found: dict[tuple[str, str, str], ArmState] = {}
     for arm in measured(state, point):
         if family_of(arm, point) == "CPU":
@@ -273,7 +273,9 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
 def _compared(
     state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
 ) -> GpuBound:
-    """Compare a bound with a measured arm: the GPU cannot win if it is no faster than the interval's end."""
+    """Compare a bound with a measured arm. The GPU cannot win if it is no faster than the end of the arm's
+    interval.
+    """
     found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
     timed = estimate_at(lead, point)
     if timed is None:
@@ -312,7 +314,7 @@ def _compared(
 
 
 def nothing_for_a_gpu(work: Work) -> str:
-    """Return why a GPU has nothing to do in a call; "" if it has."""
+    """Return why a call contains no work for a GPU; "" if it contains some."""
     if work.gpu is None or work.gpu.kernels or work.gpu.flop:
         return ""
     names = sorted(work.stays, key=lambda stay: -(stay.seconds or 0.0))
@@ -342,22 +344,25 @@ def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | 
 
 
 SLOWEST_LINK = 250e6
-"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003); every GPU in the table has 60 times that."""
+"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003). Every GPU in the table has at least 60 times
+as much.
+"""
 SLOWEST_COPY_S = 1e-3
-"""Maximum seconds to start a copy; published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
+"""Maximum seconds to start a copy. Published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
 SLACK = 1_000
-"""How much slower than its data sheet a GPU may be, for an upper limit on its time."""
+"""Factor by which a GPU may be slower than its data sheet, for an upper limit on its time."""
 SLOWEST_LAUNCH_S = 1e-3
-"""Maximum seconds of a kernel launch; published figures are 5 to 20 µs (manual of Holistic Trace
-Analysis)."""
+"""Maximum seconds of a kernel launch. Published figures are 5 to 20 µs (manual of Holistic Trace
+Analysis).
+"""
 
 
 def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
     """Return the maximum seconds of the arm on the slowest GPU of the table, at a thousandth of its rated
     speed.
 
-    Not a physical limit, but so generous that a GPU exceeding it is broken. None if the work is unknown or
-    done by the host.
+    This is not a physical limit, but so generous that a GPU which exceeds it is broken. None if the work is
+    unknown or the host does it.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.host_only or call.work.flop is None:
@@ -371,7 +376,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Return the maximum seconds for copies of a call to a host library; None for other work."""
+    """Return the maximum seconds for the copies of a host library's call; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -405,7 +410,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         found = {bound.input: bound for bound in bounds_of_arm(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
-            return None  # the order of the sizes is unknown too
+            return None  # then the order of the sizes is unknown too
         if not known:
             continue
         times_s = {name: bound.seconds for name, bound in known.items()}

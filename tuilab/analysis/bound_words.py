@@ -1,4 +1,4 @@
-"""Describes the bounds of a GPU that is not present; bound.py computes the numbers."""
+"""Words the bounds for a GPU that is not present. The numbers come from `analysis.bound`."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ BUSY_START = (
     "measure again when it is quiet."
 )
 MOST_TIMES = 100
-"""A higher speedup limit is not printed, because it only means "far faster"."""
+"""Speedup limits above this are not printed, because they only mean "far faster"."""
 LIMITS = {
     "the CPU ops that stay": "the ops that stay on the CPU",
     "starting the call": "TensorFlow's start of a call on this host",
@@ -35,7 +35,7 @@ def every_card() -> str:
 
 
 def parts_words(bound: GpuBound) -> str:
-    """Return `31 µs (24 µs of it copies)`."""
+    """Return a time with the part that copies take, such as `31 µs (24 µs of it copies)`."""
     launches = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
     name = launches if bound.limited_by == "launches" else _limit(bound)
     parts = {
@@ -121,7 +121,7 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Restrict a bound limited by launches to its mode, because XLA and CUDA graphs launch fewer."""
+    """Add the mode to a bound limited by launches, because XLA and CUDA graphs launch fewer kernels."""
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"
@@ -150,7 +150,7 @@ def _clause(bound: GpuBound) -> str:
 
 
 def _open(bound: GpuBound) -> bool:
-    """Whether the unknown start of a call decides the printed limit."""
+    """Return whether the printed limit depends on the unknown launch cost."""
     return bound.verdict == "could win" and bound.busy is not None and bound.busy[0] <= MOST_TIMES
 
 
@@ -197,7 +197,9 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Shorten the usual GPU's `bound_sentence` to a few words, `H100: likely 4 to 15×`; else ""."""
+    """Return the usual GPU's `bound_sentence` in a few words, such as `H100: likely 4 to 15×`; "" if there is
+    none.
+    """
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or has_gpu(state):
@@ -248,7 +250,7 @@ def _turns(found: Overtaking) -> str:
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
-    """Describe the size from which a GPU could win, for a finished sweep without one; else ""."""
+    """Describe the size from which a GPU could win, for a finished sweep without a GPU; "" for other runs."""
     if state.running or (has_gpu(state) and not against):
         return ""
     found = sweep_bound(state, SHEETS[against or USUAL])

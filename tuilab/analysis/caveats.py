@@ -1,4 +1,4 @@
-"""Reasons to doubt a figure: outliers, two levels, drift, shared processors."""
+"""Finds reasons to doubt a figure: outliers, two levels, drift, shared processors."""
 
 import math
 import statistics
@@ -34,7 +34,9 @@ def count(samples: Sequence[float]) -> int:
 
 
 def outliers(samples: Sequence[float]) -> Found | None:
-    """Return a doubt with the number of outliers in `samples` (seconds per call), and the worst of them."""
+    """Return a doubt that reports the number of outliers in `samples` (seconds per call), and the worst of
+    them.
+    """
     finite = [s for s in samples if math.isfinite(s)]
     outside = count(finite)
     if not outside:
@@ -51,9 +53,10 @@ LEVELS_FROM = 30
 LEAST_SHARE = 0.15
 LEAST_STEP = 0.05
 SEPARATION, FEW = 4.5, 90
-"""Required distance between two levels. It grows as samples get fewer, because a cut finds random gaps. In
-simulations, fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly spread samples
-exceed it."""
+"""Required distance between two levels, and the amount divided by the number of samples that is added to it,
+because a split of few samples finds random gaps. In simulations, fewer than 1 in 200 runs of normal, skewed,
+heavy-tailed, drifting or evenly spread samples exceed it.
+"""
 
 
 class Levels(NamedTuple):
@@ -79,12 +82,12 @@ def levels(samples: Sequence[float]) -> Found | None:
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
-    """Return the two levels; None if the samples have one or are too few to tell.
+    """Return the two levels; None if the samples have one level or are too few to tell.
 
     Splits the logs where the variance within both parts is smallest (Otsu 1979; exact in one dimension).
     There are two levels if each part has 15% of the samples, their medians differ by 5%, and Ashman's D
-    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Uniform noise cut in
-    two has 3.5, normal noise 2.7. None for fewer than 30 samples.
+    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Uniform noise split in
+    two reaches 3.5, normal noise 2.7. None for fewer than 30 samples.
     """
     import numpy as np
 
@@ -108,7 +111,7 @@ def _parting(ordered: "NDArray[Any]", least: int) -> int:
 
     n = len(ordered)
     sizes = np.arange(least, n - least + 1)
-    # Relative to the mean, so that a small spread at a high level loses no precision.
+    # Relative to the mean, so that a small spread around a large mean loses no precision.
     sums = np.cumsum(ordered - ordered.mean())[sizes - 1]
     between = sums**2 / sizes + sums**2 / (n - sizes)
     return int(sizes[np.argmax(between)])
@@ -127,7 +130,7 @@ def drift(samples: Sequence[float]) -> Found | None:
         return None
     moved, p = drifted
     word = "slowed down" if moved > 0 else "sped up"
-    # `moved` is relative to the speed at half-time; the line rises and falls by half of it.
+    # `moved` is relative to the speed at half-time, so the line starts and ends half of `moved` away from it.
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -171,9 +174,10 @@ def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":
 def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
     """Return the two-sided p of Mann–Kendall's test for no trend; `steps` are xⱼ − xᵢ for all i < j.
 
-    S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18 over groups of t ties (Kendall
-    1975). Here it is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the detrended samples (Yue &
-    Wang 2004), because autocorrelated samples otherwise show false trends. Normal approximation, n ≥ 10.
+    S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18, summed over groups of t ties
+    (Kendall 1975). Here it is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the detrended
+    samples (Yue & Wang 2004), because autocorrelated samples otherwise show false trends. Normal
+    approximation, n ≥ 10.
     """
     import numpy as np
 
@@ -192,8 +196,9 @@ WAITED = 0.05
 THROTTLED = 0.01
 OTHERS = 0.25
 INTRUDERS = 0.1
-"""Share of one core. Below it, other processes did not interrupt; the process's own threads yielded to each
-other."""
+"""Share of one core. If other processes used less, the switches came from the process's own threads, which
+yield to each other.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,9 +225,9 @@ class Pressure:
 def contention(seen: Pressure) -> Found | None:
     """Return a doubt if other activity took processor time from the measurement.
 
-    Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one
-    competitor on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half
-    the time); 5% of the time ready but not running; 1% of the time held back by a quota; others busy for a
+    Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one competitor
+    on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half the time);
+    5% of the time ready but not running; 1% of the time held back by a quota; other processes busy for a
     quarter of all cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:

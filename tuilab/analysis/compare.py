@@ -1,4 +1,4 @@
-"""Compares runs: two arm by arm, or any number side by side."""
+"""Compares runs: two arm by arm, or any number of runs in one table."""
 
 from collections.abc import Collection, Sequence
 
@@ -30,13 +30,13 @@ NO_MATCH = "nothing to compare: no two arms of the runs are equal or differ only
 
 SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
-"""Flags of a run that concern the machine, not the measured code."""
+"""Flags of a run that concern the machine rather than the measured code."""
 
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in both runs, at one place.
 
-    If no arm is in both runs: two arms that differ only in their device, `A → B`.
+    If the runs share no arm: two arms that differ only in their device, `A → B`.
 
     ratio: median of the second over the first; low, high: its bounds. at: the value of each parameter that
     either run sweeps; empty if neither does. differs: True if the two intervals of the medians do not
@@ -54,9 +54,11 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """warnings: differences between the runs other than the software, which may explain a difference.
+    """A comparison of two runs. warnings: differences between the runs, other than the software, that may
+    explain a difference.
 
-    note: what the intervals leave out; "" if nothing differs or each run had several processes.
+    note: the variation that the intervals do not include; "" if nothing differs or each run had several
+    processes.
     """
 
     warnings: tuple[str, ...]
@@ -89,7 +91,7 @@ def _emulated(*states: RunState) -> list[str]:
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
-    """Return a warning if the runs have no place in common."""
+    """Return a warning if the runs share no place."""
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
@@ -98,7 +100,7 @@ def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[st
 def _left_out(
     first: RunState, second: RunState, names: Sequence[str], arms: Sequence[ArmComparison]
 ) -> list[str]:
-    """Return a warning about the arms that both runs measured, but without an interval to compare."""
+    """Return a warning about arms that both runs measured, but that have no interval to compare."""
     here, there = places(first, names), places(second, names)
     common = [place for place in here if place in there]
     compared = {each.arm for each in arms}
@@ -131,7 +133,7 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 
 def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Compare the arms that differ in their device alone."""
+    """Compare the arms that differ only in their device."""
     here, there = places(first, names), places(second, names)
     return tuple(
         found
@@ -144,7 +146,9 @@ def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """Return what the intervals of differing arms leave out; "" if nothing, or if no arms differ."""
+    """Return the variation that the intervals of differing arms do not include; "" if there is none, or if no
+    arms differ.
+    """
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
     if not alone or not any(arm.differs for arm in arms):
         return ""
@@ -182,7 +186,7 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Return a sentence for each difference between two runs other than figures and swept parameters."""
+    """Return a sentence for each difference between two runs, except for figures and swept parameters."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -195,7 +199,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
             out.append(f"different machines: {names[0]} against {names[1]}")
     if first.scenario is not None and second.scenario is not None:
         if first.scenario.workload != second.scenario.workload:
-            # Different work makes the other differences irrelevant.
+            # If the work differs, the other differences are irrelevant.
             return [*out, f"different work: {first.scenario.workload} against {second.scenario.workload}"]
         for name, value in first.scenario.parameters.items():
             there = second.scenario.parameters.get(name)
@@ -205,7 +209,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """Return what disturbed a run and may affect its figures; one message per kind."""
+    """Return the disturbances of a run that may affect its figures, one message per kind."""
     messages = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [messages[code] for code in DISTURBED if code in messages]
 
@@ -253,9 +257,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one place in every run; None for runs that lack it.
+    """One arm at one place in every run; None for runs without it.
 
-    at: the place in words, "" if none of the runs sweeps.
+    at: the place in words; "" if none of the runs sweeps.
     """
 
     arm: str
@@ -265,10 +269,11 @@ class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Across(msgspec.Struct, frozen=True, kw_only=True):
-    """warnings: by run, how it differs from the base run, and what disturbed it.
+    """A comparison of several runs. warnings: by run, its differences from the base run, and its
+    disturbances.
 
-    note: what the intervals leave out, "" if nothing. left_out: number of places that only one run measured,
-    which have no row.
+    note: the variation that the intervals do not include, "" if there is none. left_out: number of places
+    that only one run measured; they have no row.
     """
 
     base: int
@@ -282,7 +287,8 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     """Return every arm of any run, in order of appearance, with ratios to run `base`.
 
     Sweeps have a row for each place that at least two runs measured. The runs were not interleaved, so a
-    ratio differs from 1 only if the two 95% intervals of the medians do not overlap (`analysis.compare`).
+    ratio counts as different from 1 only if the two 95% intervals of the medians do not overlap
+    (`analysis.compare`).
     """
     names = swept(states)
     indices = [places(state, names) for state in states]
@@ -318,7 +324,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
 
 
 def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
-    """Return how a run differs from the base run, and what disturbed it."""
+    """Return a run's differences from the base run, and its disturbances."""
     differing = [] if state is base else [*_nowhere(base, state, names), *unlike(base, state, names)]
     return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)), *_emulated(state))
 

@@ -1,4 +1,4 @@
-"""How far to trust a run's figures: the precision it reached, and its caveats."""
+"""Rates how far to trust a run's figures: the precision it reached, and its caveats."""
 
 from collections.abc import Iterator
 
@@ -28,8 +28,9 @@ SHORT = {
     "unlike-machines": "different machines",
     "unlike-software": "different software",
 }
-"""Caveats in two words, most severe first. Codes missing here do not make a run doubtful: outliers, which a
-median tolerates, and precision, which is reported as a figure."""
+"""Caveats in two words, most severe first. Codes that are not listed do not make a run doubtful: a median
+tolerates outliers, and precision is reported as a figure.
+"""
 MOST_NAMED = 2
 
 
@@ -46,13 +47,13 @@ def confidence(state: RunState) -> Confidence:
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
     within = [estimate.relative_half_width for arm in arms if (estimate := within_first(arm.cells[point]))]
-    # An interval over processes reflects how much they differ. The budget's precision is for one process, so
-    # check the first one's interval in a run of several.
+    # An interval over processes reflects how much they differ. The budget's precision is for a single
+    # process, so in a run of several, check the interval of the first.
     firsts = [half for half in within if half is not None]
     first = max(firsts) if firsts and len(firsts) == len(arms) else reached
     if reached is not None and first is not None and state.workers >= MIN_SAMPLES:
         first = min(first, reached)
-    # A figure with the requested precision is not made doubtful by missing rounds.
+    # If a figure has the requested precision, missing rounds do not make it doubtful.
     precise = not arms or wanted is None or (first is not None and first <= wanted)
     return Confidence(
         half_width=reached,
@@ -66,13 +67,14 @@ def confidence(state: RunState) -> Confidence:
 
 
 FEWEST_ALIKE = 6
-"""Number of runs whose full range contains the median of such runs with 97% (1 − 2 · 2⁻⁶), for any
-distribution."""
+"""Minimum number of similar runs for a range: the full range of six contains their median with 97% (1 − 2 ·
+2⁻⁶), for any distribution.
+"""
 
 
 def _describe_similar_runs(state: RunState) -> str:
-    """Describe the range of this run and earlier ones like it: no single run's interval shows variation over
-    minutes.
+    """Describe the range of this run and earlier similar runs, because no single run's interval shows
+    variation over minutes.
     """
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:

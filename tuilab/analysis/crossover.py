@@ -1,4 +1,4 @@
-"""Where two cost curves cross: sign changes of their log ratio, and the size to measure next."""
+"""Finds where two cost curves cross, from sign changes of their log ratio, and the size to measure next."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,21 +19,22 @@ from tuilab.analysis.words import listed, on_axis, size, size_interval
 from tuilab.model.result import Crossover
 
 Timings = Mapping[int, Mapping[int, float]]
-"""Of one arm: size → round → seconds per call."""
+"""The timings of one arm: size → round → seconds per call."""
 
 _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
 LASTING = 0.5
-"""Standard deviation of noise that lasts through a whole size, as a share of that of one round.
+"""Standard deviation of noise that lasts through all rounds of a size, as a share of the noise of one round.
 
 Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of its variance lasting, at most 5% of them show a crossover."""
+half of its variance lasting, at most 5% of them show a crossover.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeRatio:
-    """One size, with the mean log ratio of a over b."""
+    """The mean log ratio of a over b at one size."""
 
     size: int
     ratio: Location
@@ -48,7 +49,7 @@ class SizeRatio:
         return _sign(self.ratio, level)
 
     def lead(self, level: float) -> int:
-        """Return the sign, or 0 if a disturbance lasting through one size could explain the lead.
+        """Return the sign, or 0 if a disturbance that lasts through one size could explain it.
 
         Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
         standard deviation is taken as `LASTING` times that of one round and added to the error of the mean.
@@ -71,7 +72,7 @@ class Crossing:
     """One sign change. Sizes are in the axis's unit.
 
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
-    `at`. curvature: how far (as a log of size) other interpolations are from `at`; the interval includes
+    `at`. curvature: distance (as a log of size) of other interpolations from `at`; the interval includes
     them. overtakes: True if a is faster from there on, False if b is.
     """
 
@@ -90,7 +91,7 @@ class Crossing:
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
-    """Return the sizes (positive, ascending) at which both arms have common rounds.
+    """Return the sizes (positive, ascending) at which the arms share rounds.
 
     begun: the first round of each further process (`processes.combined`). The autocorrelation of the log
     ratios is a property of the process, so its estimates at all sizes are averaged.
@@ -156,7 +157,9 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
-    """Return True if an arm leads at a single size between two where the other leads, so no lead persists."""
+    """Return True if no lead persists because an arm leads at a single size between two sizes at which the
+    other leads.
+    """
     runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
     return any(length < 2 for length in runs[1:-1])
 
@@ -166,8 +169,8 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
     Between neighbouring sizes the log ratio L is taken as linear in log size (exact for power laws). `at` is
     the zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
-    Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike averaging one
-    crossing per round, this divides by no noisy slope. Sizes are treated as independent. The interval is then
+    Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike an average of one
+    crossing per round, it divides by no noisy slope. Sizes are treated as independent. The interval is then
     extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`), so that a
     bracket too wide for interpolation shows as a wide interval.
     """
@@ -191,7 +194,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
 
 def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
-    """Return the two extremes of where costs α + β · size with these two ratios can be equal.
+    """Return the two extremes of the size at which costs α + β · size with these two ratios can be equal.
 
     r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 is
     monotonic in it. If r falls, the extremes are β = 0, where 1/r is linear in x, and α' = 0, where r is
@@ -210,8 +213,8 @@ def _between(low: int, high: int, share: float) -> float:
 
 
 def _undecided_range(left: SizeRatio, right: SizeRatio) -> list[float]:
-    """Return the ends (logs of size) of the range between two places that is not different from ratio 1 at 95
-    %.
+    """Return the ends (logs of size) of the range between two places in which the ratio does not differ from
+    1 at 95%.
 
     At a share w of the way, the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
     quadratic in w (Fieller 1954). t has the Welch–Satterthwaite degrees of freedom at the midpoint.
@@ -262,7 +265,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next step of a bisection. size: measure here; None: no further size is needed. reason: in words."""
+    """The next step of a bisection. size: the size to measure; None if no further size is needed. reason: in
+    words.
+    """
 
     size: int | None
     reason: str
@@ -271,9 +276,9 @@ class Step:
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
     """Return the crossover of two arms, from seconds per call by size and round.
 
-    found: one change of the lead. several: more than one; `at` is the first. none: one arm is significantly
-    faster wherever they differ. beyond: the same, but the gap closes at the largest sizes. unknown: no size
-    separates the arms, or the lead alternates between sizes.
+    found: the lead changes once. several: it changes more than once; `at` is the first change. none: one arm
+    is significantly faster at every size at which they differ. beyond: as for none, but the gap closes at the
+    largest sizes. unknown: no size separates the arms, or the lead alternates between sizes.
 
     begun: as for `places`. In the result, `a` is the arm that overtakes (or would), which may be `pair.b`.
     """
@@ -290,11 +295,11 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
 def next_size(
     a: Timings, b: Timings, precision: float = 0.05, allowed: Callable[[float], int] = round
 ) -> Step:
-    """Return the size to measure next to know the crossover to ± `precision` (relative).
+    """Return the size to measure next to find the crossover to ± `precision` (relative).
 
     allowed: returns the nearest size that the parameter may take. The new size is the current estimate:
-    interpolation is accurate close to a measured place, so one or two sizes suffice where bisection takes
-    five. Crossings are refined one after another, in order.
+    interpolation is accurate close to a measured place, so one or two sizes suffice; bisection takes five.
+    Crossings are refined one after another, in order.
     """
     changes = crossings(places(a, b))
     if not changes:
@@ -363,7 +368,9 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """known: the lead or sign at each place; all nonzero ones are equal."""
+    """Return the result for a lead that never changes. known: the lead or sign at each place; all nonzero
+    ones are equal.
+    """
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
@@ -401,8 +408,8 @@ def _lead(place: SizeRatio, sign: int) -> str:
 def _closes(at: Sequence[SizeRatio]) -> bool:
     """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
 
-    Compares with one and two sizes before: smaller at 95%, and the straight line through both log ratios
-    over log size reaches 0 in time.
+    The gap must be smaller at 95% than one and two sizes before, and the straight line through both log
+    ratios over log size must reach 0 in time.
     """
     last = at[-1]
     for earlier in at[-3:-1]:

@@ -32,21 +32,21 @@ from tuilab.model.quantity import half_of, plural, seconds
 from tuilab.model.result import Diagnosis
 from tuilab.model.run import ArmState, RunState
 
-# As shares of a call: (warning, error).
+# (warning, error), each as a share of a call.
 INPUT, LAUNCH = (MATTERS, INPUT_HIGH), (MATTERS, LAUNCH_HIGH)
 STALLED = LAUNCH
-# Eager execution always dispatches, so only a large share is worth reporting.
+# Eager execution always dispatches, so only a large share is worth a report.
 DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
 LONGEST_LAUNCH_S = 1e-3
-"""An op that takes longer to launch was waiting for something else: another process, or memory."""
+"""Seconds. An op that takes longer to launch was waiting, for another process or for memory."""
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""Minimum speedup that the run's own arms must show for a piece of advice."""
+"""Minimum speedup in the run's own arms for a piece of advice to be given."""
 NEAR_ROOF = 0.6
-"""Share of the roof beyond which adding work per call is not advised: the device is nearly busy."""
+"""Share of the roof beyond which adding work per call is not advised, because the device is nearly busy."""
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
@@ -74,7 +74,7 @@ def contended(state: RunState) -> bool:
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """Report once that advice on launch cost is withheld, if an arm would have had some."""
+    """Report once that advice on launch cost is withheld, if it would apply to an arm."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
@@ -97,7 +97,9 @@ def _withheld(
 
 
 INFLATED = frozenset({"dispatch", "python"})
-"""Phases that other programs on the host lengthen. Report them only if the interval's lower end is enough."""
+"""Phases that other programs on the host lengthen. They are reported only if the interval's lower end exceeds
+the threshold.
+"""
 
 
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
@@ -112,14 +114,16 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show that a change brings no real gain. found: before over after."""
+    """Return True if the run's own arms show no real gain from a change. found: time before over time
+    after.
+    """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
 
 def _dispatch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Eager execution: the time between ops outweighs the ops."""
+    """Report eager arms in which the time between ops exceeds the time of the ops."""
     share = parts.share("dispatch", "python")
     severity = _grade(arm, point, DISPATCH, "dispatch", "python")
     if arm.arm.mode != "eager" or severity is None:
@@ -174,7 +178,7 @@ def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
 def _launch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """A graph whose launch on the host is a large part of its time."""
+    """Report graphs whose launch on the host takes a large part of their time."""
     share = parts.share("dispatch")
     severity = _grade(arm, point, LAUNCH, "dispatch")
     if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
@@ -208,7 +212,7 @@ def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int)
 def _stalled(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """A device that waits during a call for host ops and copies."""
+    """Report a device that waits during a call for host ops and copies."""
     share = parts.share(STALL)
     severity = _grade(arm, point, STALLED, STALL)
     if severity is None:
@@ -256,11 +260,13 @@ FEEDING = {
     "cached": "cache what stays the same",
     "in-step": "move the work into the step",
 }
-"""Changes that speed up a step's input, by the variant that makes them."""
+"""Changes that speed up a step's input, by the variant that includes them."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
-    """Return advice about the input, excluding what the arm already does and what the run's arms refute."""
+    """Return advice about the input. Leaves out changes that the arm already has or that the run's arms
+    refute.
+    """
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
     beside = {other.arm.variant: other for other in arms if _differ_only_in(other, arm, "variant")}
@@ -322,7 +328,7 @@ PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], 
 
 
 def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Ops of a GPU arm that run on the host."""
+    """Report the ops of a GPU arm that run on the host."""
     if family(arm.arm.device) != "GPU":
         return
     nodes = nodes_at(arm, point)
@@ -364,13 +370,14 @@ REMEDIES = {
     "colocation": "place what {ops} must stay with on the GPU",
     "unknown": "ask for the GPU around {ops} with tf.device",
 }
-"""How to move an op to the GPU, by the cause that prevents it; other causes need no action.
+"""How to move an op to the GPU, by the cause that keeps it on the host; other causes need no action.
 
-Kernels in host memory handle shapes and indices, and a pipeline belongs on the host."""
+Kernels in host memory handle shapes and indices, and a pipeline belongs on the host.
+"""
 
 
 def _remedy(group: Sequence[Node]) -> str:
-    """Return how to move a group's ops to the GPU; "" if there is no need."""
+    """Return how to move a group's ops to the GPU; "" if this is not needed."""
     ops = {node.op for node in group}
     if ops <= ITERATORS:
         return ""
@@ -387,7 +394,7 @@ def remedies(groups: Sequence[Sequence[Node]]) -> str:
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Tracing and compiling that only many calls amortise."""
+    """Report tracing and compiling that pay off only over many calls."""
     found, first = estimate_at(arm, point), arm.cells[point].first_s
     if found is None or first is None or first < FIRST_CALLS * found.median:
         return
@@ -398,7 +405,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Arms that differ only in dtype, each compared with float32, or else with the fastest."""
+    """Compare arms that differ only in dtype, each with float32, or else with the fastest."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]
@@ -428,7 +435,9 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
-    """The scenario's own size is below the crossover, where the arm that scales better does not pay yet."""
+    """Report a scenario whose size is below the crossover, so that the arm which scales better is not yet
+    faster.
+    """
     names = axes(state)
     if len(names) != 1 or state.scenario is None:
         return
@@ -444,6 +453,6 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
 
 
 def _differ_only_in(a: ArmState, b: ArmState, but: str) -> bool:
-    """Return True if two arms differ in exactly this property."""
+    """Return True if two arms differ in this property and no other."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)

@@ -1,4 +1,4 @@
-"""Environments that took turns in one run: which is faster at what, and what else differs."""
+"""Compares environments that took turns in one run: which is faster at what, and how they differ."""
 
 import math
 from collections import Counter
@@ -19,17 +19,17 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Maximum number of op kinds in a sentence."""
 FIRST_CALLS = 1.5
-"""Minimum ratio of two first calls to be reported; each process has only one."""
+"""Minimum ratio of two first calls for a report, because each process has only one first call."""
 ALIKE = 1.1
-"""Arms known to be within this ratio are reported as equal."""
+"""Arms that are certainly within this ratio of each other are reported as equal."""
 DOUBT = 0.05
-"""Probability that any difference reported for a pair is due to chance."""
+"""Maximum probability that chance caused any of the differences reported for a pair."""
 
 
 def environments(state: RunState) -> list[str]:
     """Return the environments that took turns, in the run's order; empty if none did.
 
-    Environments that take turns share rounds; workers on several hosts do not.
+    Only environments that take turns share rounds; workers on several hosts do not.
     """
     hosts = list(dict.fromkeys(arm.arm.host for arm in state.arms.values()))
     named = [h for h in hosts if h in state.machines and (state.machines[h].environment or not h)]
@@ -47,8 +47,8 @@ def sentences(state: RunState, point: int) -> list[str]:
     """Return the sentences about the pairs, for the answer."""
     lines = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if lines and state.workers < 2:
-        # Processes differ in speed, so a single process per environment cannot show what the environment
-        # causes.
+        # Processes differ in speed, so with a single process per environment, a difference may not come from
+        # the environment.
         lines[0] = f"{'So far, of' if state.running else 'Of'} one process each: {lines[0]}"
     return lines
 
@@ -85,7 +85,7 @@ def _bare(arm: ArmState) -> Arm:
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """Compare one arm in both environments, at a family-wise error of DOUBT for all differences."""
+    """Compare one arm in both environments. DOUBT is the family-wise error of all differences."""
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
     low, high = found.interval or (None, None)
@@ -129,7 +129,7 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
 
 
 def _moved(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
-    """Yield ops that run on another device, and ops that only one of the two has."""
+    """Yield ops that run on another device, and ops that only one of the two environments has."""
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:
         return

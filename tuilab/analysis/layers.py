@@ -1,4 +1,4 @@
-"""A model's layers in a call of an arm: the time of each, compared with its device's roof."""
+"""Lists the layers of a model in a call of an arm: the time of each, compared with its device's roof."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
 OUTSIDE = "outside of layers"
-"""The rest of a call: launching it and ops outside loops, copies, Python, ops without a layer."""
+"""The rest of a call: its launch, ops outside loops, copies, Python, and ops without a layer."""
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """Return the run's model with the layers of the fastest arm that has them, or the reason why there are
-    none.
+    """Return the run's model with the layers of the fastest arm that has layers, or with the reason why none
+    does.
     """
     model = state.model
     if model is None:
@@ -62,7 +62,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return the part of a call outside all layers as a row; its share is 0 if layers make up the
+    """Return the part of a call outside all layers as a row. Its share is 0 if layers make up the
     whole call.
     """
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
@@ -70,13 +70,13 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
 
 
 def _profiled(arm: ArmState, point: int) -> Account | None:
-    """Return a call's account; scaled to the arm's median if the profiled calls are like the run's own."""
+    """Return a call's account, scaled to the arm's median if the profiled calls resemble the run's own."""
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Return a note if the layers come from calls that took a different time; else ""."""
+    """Return a note if the layers come from calls whose time differs from the run's own; "" otherwise."""
     account, own = _profiled(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
@@ -87,7 +87,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Return why there are no layers and what to do; "" if the run did not look for them."""
+    """Return why there are no layers and what to do about it; "" if the run did not look for layers."""
     looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
     if not looked:
         return ""

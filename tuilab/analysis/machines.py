@@ -1,4 +1,4 @@
-"""Summarises each machine's results, and how machines agree and differ."""
+"""Summarises each machine's results, and compares the machines."""
 
 import hashlib
 from collections import Counter
@@ -21,9 +21,10 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """Summarise each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
+    """Summarise each machine that measured an arm. For a sweep, this uses the size nearest to the scenario's
+    own.
 
-    In a fleet's sweep one node measured that size. A crossover and verdicts are attributed to that node only
+    In a fleet's sweep, one node measured that size. A crossover and verdicts are attributed to that node only
     if it measured every size.
     """
     out = []
@@ -38,7 +39,7 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """Return a short hash of these claims, so that verdicts are compared only for the same claims."""
+    """Return a short hash of these claims, because verdicts may be compared only for the same claims."""
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
@@ -77,7 +78,7 @@ def _best(state: RunState, point: int, kind: str) -> Best | None:
 
 
 def _label(state: RunState, arm: ArmState) -> str:
-    """Return its label among its own machine's arms, without the host's name."""
+    """Return the arm's label among its own machine's arms, without the host's name."""
     every = [other.arm for other in state.arms.values()]
     return dict(zip([a.id for a in every], labels(every), strict=True))[arm.arm.id]
 
@@ -98,7 +99,9 @@ Groups = dict[str, list[str]]
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One machine's line under a preset. unlike: the versions in which it differs from most others there."""
+    """One machine's line under a preset. unlike: the versions in which it differs from most other machines
+    there.
+    """
 
     summary: MachineSummary
     unlike: tuple[str, ...] = ()
@@ -161,13 +164,15 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """Return the most common value; of equally common ones, the largest."""
+    """Return the most common value; among equally common ones, the largest."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe what machines with the same measurement disagree on: faster device, a verdict, a crossover."""
+    """Describe disagreements between machines with the same measurement: the faster device, a verdict, a
+    crossover.
+    """
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
     if len(kinds) > 1:
@@ -183,7 +188,7 @@ def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
 
 
 def _crossings(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe crossovers whose intervals do not overlap, and those that only some machines have."""
+    """Describe crossovers whose intervals do not overlap, and crossovers that only some machines found."""
     known = [(s.crossed, s.machine) for s in machine_summaries if s.crossed and s.crossed.status != "unknown"]
     crossed = [(c, machine) for c, machine in known if c.at is not None]
     if not crossed:

@@ -1,11 +1,12 @@
-"""Maps an optimised op to the TensorFlow op it stands for."""
+"""Maps an optimised op to the TensorFlow op that it implements."""
 
 import re
 
 _MKL = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 
-# Fused op → the op in it that computes; the remapper adds its neighbours (bias, activation, padding).
-# Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and mkl_layout_pass.cc for the padded ones.
+# Fused op → the op in it that does the main computation; TensorFlow's remapper fuses it with its neighbours
+# (bias, activation, padding). Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and
+# mkl_layout_pass.cc for the padded ones.
 _COMPUTES = {
     "_FusedMatMul": "MatMul",
     "_FusedBatchMatMulV2": "BatchMatMulV2",
@@ -32,9 +33,10 @@ def plain(op: str) -> str:
 
 
 def computes(op: str) -> str:
-    """Return the op that does the work in a fused one: `_MklFusedMatMul` → `MatMul`.
+    """Return the op that does the work in a fused op: `_MklFusedMatMul` → `MatMul`.
 
-    Ops that are not known fusions are returned unchanged: `FusedBatchNormV3` is an op that code requests.
+    Ops that are not known fusions are returned unchanged, such as `FusedBatchNormV3`, which user code
+    requests itself.
     """
     bare = plain(op)
     return _COMPUTES.get(bare, bare)

@@ -1,9 +1,9 @@
 """Generalises from the samples of several processes to processes in general.
 
-A process can settle at its own speed, depending on its memory and code layout, and keep it to its end. No
-interval within one process includes that. A run of several processes (`--budget publish`, or a resumed run)
-shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are for the middle
-of the processes; a single further process can be outside.
+A process can settle at its own speed, depending on its memory and code layout, and keep that speed to its
+end. No interval within one process covers this variation. A run of several processes (`--budget publish`, or
+a resumed run) shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are
+for the median of the processes; a single further process can be outside.
 """
 
 import math
@@ -40,12 +40,12 @@ SHORTEST = 5
 def estimate_of(cell: ArmSamples) -> Estimate | None:
     """Return the median of a cell's samples (seconds per call) with a 95% interval for processes in general.
 
-    With three or more processes it is the median of their medians: each counts once, however long it was.
-    With six or more, the interval runs between two of them (`statistics.rank_of_low_end`) and contains the
-    median of processes for any distribution. On a disturbed machine the distribution is skewed or has two
-    levels, and the mean of the logs is not its median. With three to five, even the full range would not
-    achieve 95%, so a t interval on their logs is used. With two that differ, the interval spans both and
-    claims nothing about a third.
+    With three or more processes it is the median of their medians: each counts once, however long it ran.
+    With six or more, the interval runs between two of these medians (`statistics.rank_of_low_end`) and
+    contains the median of processes for any distribution. On a disturbed machine the distribution is skewed
+    or has two levels, and the mean of the logs is not its median. With three to five, even the full range
+    would not achieve 95%, so a t interval on their logs is used. With two that differ, the interval spans
+    both and claims nothing about a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -62,7 +62,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
 
 
 def kept_estimate(cell: ArmSamples) -> Estimate | None:
-    """Return `estimate_of` the samples, cached until the next sample."""
+    """Return `estimate_of` the samples, cached until the next sample arrives."""
     return once(cell, "estimate", lambda: estimate_of(cell))
 
 
@@ -99,9 +99,9 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
-    # Whole order statistics cover 97 to 98% for the processes of one minute. The margin above 95% allows
-    # for variation between minutes: if a tenth of the processes' variance is between runs, 92 to 95%
-    # remains.
+    # Whole order statistics cover 97 to 98% for the processes of one minute. The margin above 95% allows for
+    # variation between minutes: if a tenth of the processes' variance is between runs, the coverage remains
+    # 92 to 95%.
     ascending, k = sorted(logs), int(rank)
     return statistics.median(logs), (ascending[k - 1], ascending[-k])
 
@@ -130,8 +130,8 @@ def log_mean(cell: ArmSamples) -> Location | None:
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
     """Return the mean of all samples, with the error between the processes if that is larger.
 
-    With six or more processes, each is one observation, and theirs is the error. parts: the mean within each
-    process; as in `estimate_of`, those with few samples do not count.
+    With six or more processes, each is one observation, and the error is that of their mean. parts: the mean
+    within each process; as in `estimate_of`, processes with few samples do not count.
     """
     middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
     if whole is None or len(middles) < 2:
@@ -182,7 +182,7 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return the rounds of each process up to round `last`: the first, and one past the last."""
+    """Return the rounds of each process up to round `last`: the first round, and one past the last."""
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 
@@ -220,7 +220,7 @@ def _medians(cell: ArmSamples) -> list[Location]:
 
 
 def _zygotes(cell: ArmSamples) -> list[int]:
-    """Return the zygote of each process whose median counts; fresh processes each get their own number."""
+    """Return the zygote of each process whose median counts. Each fresh process gets its own number."""
     every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
     each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
     counted = (len(cell.samples[_cut(cell, low, high)]) >= SHORTEST for low, high in _spans(cell))
@@ -228,7 +228,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def describe_coverage(state: RunState) -> str:
-    """Describe what a run's intervals cover."""
+    """Describe the variation that a run's intervals cover."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"
@@ -263,7 +263,7 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 
 
 def _between(middles: Sequence[Location]) -> Location:
-    """Return the mean of the processes' means, each one observation.
+    """Return the mean of the processes' means, each as one observation.
 
     The error makes the interval reach as far as that of their median, which is wider from six processes on.
     """

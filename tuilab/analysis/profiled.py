@@ -1,6 +1,6 @@
 """Describes a profile in sentences with numbers, and sums its times by op type.
 
-A part of a call is reported from 15% of the call on, as in a run's advice.
+A part is reported if it takes at least 15% of a call, as in a run's advice.
 """
 
 from collections import defaultdict
@@ -13,15 +13,15 @@ from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
-"""Minimum share of a call for a part to be worth advice: the most that removing it can gain."""
+"""Minimum share of a call for advice on a part. Removing the part gains at most this share."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""Share of the copies' time: if the link takes that much, the rest is not mentioned."""
+"""Share of the copies' time. If the link takes at least that much, the rest is not mentioned."""
 
 
 @dataclass(frozen=True)
 class TypeTime:
-    """All ops of one type on one device; seconds, busy_s and count per call."""
+    """All ops of one type on one device, with their seconds, busy_s and count per call."""
 
     op: str
     device: str
@@ -53,7 +53,7 @@ def time_in(profile: Profile, *phases: str) -> float:
 
 
 def diagnose(profile: Profile) -> tuple[str, ...]:
-    """Return sentences, most informative first; at least one."""
+    """Return sentences about the profile, most informative first; at least one."""
     sentences = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
     return tuple(sentences) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 
@@ -64,9 +64,10 @@ def input_bound(share: float) -> str:
 
 
 def copying(profile: Profile) -> str:
-    """Explain the copies' time beyond the link's own; "" if the link takes most of it, or without copies.
+    """Explain the copy time beyond the link's transfer time; "" if transfers take most of it or nothing is
+    copied.
 
-    A phase lasts from the start of a copy on the host to its end; an op of the link only while data moves.
+    A phase lasts from the start of a copy on the host to its end; the link's op lasts only while data moves.
     """
     whole = time_in(profile, *COPIES)
     moves = [row for row in by_type(profile.ops) if row.phase == "copy" and row.device.startswith("GPU")]

@@ -1,4 +1,4 @@
-"""Which arms of a run are fastest, tied or too noisy to compare. The words are in `analysis.answer`."""
+"""Ranks the arms of a run: fastest, tied or too noisy to compare. The words are in `analysis.answer`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from tuilab.model.brief import Brief
 from tuilab.model.run import ArmState, RunState
 
 LEAST = 1.005
-"""A smaller ratio prints as 1.00×, so it is not reported as slower, however certain it is."""
+"""A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
 LOOK = 3
-"""Number of warm-up calls that give a provisional figure until a counted one exists."""
+"""Number of warm-up calls behind the provisional figure that is shown until the first counted round."""
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Arms that do the same work, fastest first.
 
-    tied: of `arms`, those that may be the fastest. wild: too noisy to compare with it. few: with too few
-    rounds to compare.
+    tied: the arms that may be the fastest. wild: arms too noisy to compare with the fastest. few: arms with
+    too few rounds to compare.
     """
 
     arms: list[ArmState]
@@ -41,16 +41,17 @@ class Ranking:
     """True if arms were left out because they could not be compared."""
 
     def runner_up(self, point: int) -> ArmState:
-        """Return the fastest arm of another device kind than the tied ones, else the next arm."""
+        """Return the fastest arm on another kind of device than the tied ones, or else the next arm."""
         behind = [arm for arm in self.arms if arm not in self.tied]
         here = {family_of(arm, point) for arm in self.tied}
         return next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
 
 
 def ranked(arms: list[ArmState], point: int) -> Ranking:
-    """Rank arms, given by median."""
+    """Return the ranking of the arms, which are given in order of their medians."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Until any two arms can be compared, name all; later, list separately those that still cannot be.
+    # Until any two arms can be compared, name all of them. Later, list those that still cannot be compared
+    # separately.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)
@@ -65,10 +66,10 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, by median, and those slower by median but too noisy to
-    separate.
+    """Return the arms that may be the fastest, by median, and slower arms too noisy to separate from them.
 
-    An arm between two that are known to be nearly equal counts as one of them, however precise its figure is.
+    An arm between two arms that are known to be nearly equal counts as equal too, however precise its figure
+    is.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
     first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
@@ -80,7 +81,7 @@ def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmSta
 
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Return True if an arm with a greater median is also slower round by round."""
+    """Return True if the arm with the greater median is also slower round by round."""
     ratio = compare(arm, first, point)
     return ratio is not None and ratio.is_slower and ratio.ratio >= LEAST
 
@@ -113,7 +114,9 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call with most of what `after` saves, in both arms; None if none has half."""
+    """Return the part that accounts for most of the time that `after` saves, in both arms; None if no part
+    accounts for half.
+    """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:
         return None
@@ -128,20 +131,21 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
-    """Return one arm per device with the seconds of its fastest warm-up call, once it has a few."""
+    """Return one arm per device with the seconds of its fastest warm-up call, once it has made a few."""
     fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
         if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
-            # The minimum, because other activity at the start slows most of these calls down.
+            # Use the minimum, because other activity at the start slows most of these calls down.
             fastest.setdefault(arm.arm.device, (arm, min(warming)))
     return list(fastest.values())
 
 
 def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and the slowdown of the arm that readers will compare with it.
+    """Return the fastest arm, and its lead over the arm that readers will compare with it.
 
-    That is the fastest on the other kind of device, else the runner-up. A sweep counts at its headline point.
+    That is the fastest on the other kind of device, or else the runner-up. For a sweep, this uses its
+    headline point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
-"""How a ratio of two arms is computed; it rarely equals the quotient of their medians."""
+"""How a ratio of two arms is computed. It rarely equals the quotient of their medians."""
 ALIKE = 1.1
 """Two arms are reported as equal if they are certainly within this factor of each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
-    """a's time over b's, with its 95% interval. Unitless; above 1, a is slower.
+    """a's time over b's, with its 95% interval. Unitless; if above 1, a is slower.
 
-    low, high: None with fewer than two common rounds. n: common rounds; without pairing, the rounds of the
-    arm with fewer. paired: True if it is computed from common rounds.
+    low, high: None with fewer than two common rounds. n: number of common rounds; without pairing, the rounds
+    of the arm with fewer. paired: True if it is computed from common rounds.
     """
 
     ratio: float
@@ -101,10 +101,11 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
 
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
-    """Return a over b from their mean logs if rounds cannot be paired, as on two hosts; None without both.
+    """Return a over b from their mean logs if rounds cannot be paired, as on two hosts; None without samples
+    of both.
 
-    The difference of the two, with Welch's interval (squared errors added, Welch–Satterthwaite degrees of
-    freedom). It is wider than a paired one, because nothing cancels.
+    The difference of the two means, with Welch's interval (squared errors added, Welch–Satterthwaite degrees
+    of freedom). It is wider than a paired one, because no shared noise cancels.
     """
     if one is None or other is None:
         return None
@@ -129,7 +130,8 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Do what `log_ratios` does, for samples and the round of each; without a dictionary if there are many.
+    """Return the `log_ratios` of samples given with the round of each; faster for many samples, as it builds
+    no dictionary.
 
     If a round has several samples, the last counts. Rounds ascend.
     """

@@ -1,4 +1,4 @@
-"""Reads a run's state: arms at a point, the places measured, what is missing."""
+"""Reads a run's state: the arms at a point, the measured places, the missing figures."""
 
 import math
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Caveat of an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""How far the unprofiled calls may be from the run's own calls, as a factor."""
+"""Maximum factor between the times of the unprofiled calls and of the run's own calls."""
 RETRACED = "retraced"
 """Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6
-"""Seconds that timing a single call may add."""
+"""Maximum seconds that timing a single call may add."""
 BEYOND_PEAK = 1.5
-"""How far an arm's rate may exceed the highest measured peak."""
+"""Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Share of the processors. A peak measured while others used more is not raised further."""
+"""Share of the processors. A peak measured while other processes used more is not raised further."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -46,9 +46,9 @@ def value_at(state: RunState, point: Point, parameter: str) -> Value:
 
 
 def unfinished(state: RunState) -> set[int]:
-    """Return the points of a sweep that are in progress, or were cut short.
+    """Return the points of a sweep that are in progress or were cut short.
 
-    A host measures one point after another, so only its last one can be cut short.
+    A host measures one point after another, so only its last point can be cut short.
     """
     if state.sweep is None or state.budget is None or state.status == "ok":
         return set()
@@ -68,9 +68,10 @@ def unfinished(state: RunState) -> set[int]:
 
 
 def summary_point(state: RunState) -> int:
-    """Return the index of a sweep's headline point: the one nearest to the scenario's own values.
+    """Return the index of a sweep's headline point: the point nearest to the scenario's own values.
 
-    Nearest in ratio, among finished points, else started ones, else those being prepared. 0 without a sweep.
+    Nearest in ratio, among finished points, or else started points, or else those being prepared. 0 without a
+    sweep.
     """
     if not state.points or state.sweep is None:
         return 0
@@ -95,8 +96,8 @@ def _distance(state: RunState, point: Point) -> float:
 def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
     """Return an arm's status at a point, with the reason.
 
-    An arm that has samples and did not fail is `ok`: measurements stay valid however the run ended. An arm of
-    which nothing is known is `cancelled`, during the run too, meaning "not measured yet".
+    An arm that has samples and did not fail is `ok`: measurements stay valid however the run ended. An arm
+    about which nothing is known is `cancelled`, which during the run means "not measured yet".
     """
     cell = arm.cells.get(point)
     if arm.status in ("unavailable", "failed"):
@@ -135,7 +136,7 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """Return a's time over b's at a point, paired if they share rounds; None without both."""
+    """Return a's time over b's at a point, paired if they share rounds; None unless both were timed."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -148,9 +149,10 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 
 
 def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """Return a clause that explains why the quotient of the displayed medians differs from `found`.
+    """Return a clause that explains why the quotient of the displayed medians differs from `found`; "" if it
+    is within the interval of `found`.
 
-    "" if the quotient is within its interval. ratio: a's time over b's.
+    ratio: a's time over b's.
     """
     one, other = (
         as_shown(each.median, each.half_width) if each is not None else 0.0
@@ -173,7 +175,7 @@ def device_of(arm: ArmState, point: int) -> str | None:
 
 
 def family_of(arm: ArmState, point: int) -> str:
-    """Return `CPU` or `GPU`, for the observed device, else the requested one."""
+    """Return `CPU` or `GPU` for the observed device, or else for the requested one."""
     return family(device_of(arm, point) or arm.arm.device)
 
 
@@ -183,7 +185,7 @@ def elsewhere(arm: ArmState, point: int) -> bool:
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """Return the arm's label, with its device if that is not the one in the label."""
+    """Return the arm's label, with the observed device if it is not the one in the label."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 
@@ -202,7 +204,7 @@ def measured(state: RunState, point: int) -> list[ArmState]:
 
 
 def vanished(state: RunState, arm: ArmState, point: int) -> str:
-    """Return how an arm does not compute what was requested; "" if it does.
+    """Return in what way an arm does not compute what was requested; "" if it does.
 
     Based on its calls and graph (`measure.validity`), or on its rate.
     """
@@ -216,7 +218,7 @@ def retraced(arm: ArmState, point: int) -> str:
 
 
 def does(arm: ArmState, point: int) -> str:
-    """Return what a call of the arm does, if the workload declares it."""
+    """Return the description of an arm's call, if the workload declares one."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
@@ -224,7 +226,7 @@ def does(arm: ArmState, point: int) -> str:
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
     """Return groups of measured arms that may be compared, fastest first; groups in the run's order.
 
-    Arms that do different work are in different groups; an arm retraced in each call is in none.
+    Arms that do different work are in different groups. An arm that is retraced in each call is in none.
     """
     arms = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
@@ -236,8 +238,8 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     """Return a note if an arm is faster than its machine can compute, so it cannot have done the work; else
     "".
 
-    Compares with the highest peak of any dtype, with a margin if it was measured while others used the
-    processors. Uses operations only, because bytes may come from a cache.
+    Compares with the highest peak of any dtype, with a margin if the peak was measured while other processes
+    used the processors. Uses operations only, because bytes may come from a cache.
     """
     work, figure, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
     if work is None or not work.needed_flop or work.host_only or figure is None or roofs is None:
@@ -318,7 +320,7 @@ def launches(arm: ArmState, point: int) -> str:
 
 
 def endless(arm: ArmState, point: int) -> bool:
-    """Return True if it has a loop of data-dependent length, whose ops are counted once."""
+    """Return True if the arm has a loop of data-dependent length, whose ops count only once."""
     work = arm.work.get(point)
     return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
@@ -326,8 +328,8 @@ def endless(arm: ArmState, point: int) -> bool:
 def account_at(arm: ArmState, point: int) -> Account | None:
     """Return the account of a call, scaled to the arm's median; None if there is none or nothing was timed.
 
-    All of it is unknown if the unprofiled calls contradict the run's own: the machine was then busier or
-    freer, so the profile does not describe the measured calls.
+    All of it is unknown if the unprofiled calls contradict the run's own. The machine was then busier or less
+    busy, so the profile does not describe the measured calls.
     """
     cell, figure = arm.cells.get(point), estimate_at(arm, point)
     if cell is None or cell.account is None or figure is None or figure.median <= 0:
@@ -349,7 +351,7 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
 
 
 def _middle(ordered: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of the middle nine tenths."""
+    """Return the lowest and highest value of the middle 90%."""
     cut = len(ordered) // 20
     return ordered[cut], ordered[-1 - cut]
 
@@ -362,7 +364,7 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
 
 
 AxisValues = tuple[tuple[str, Value], ...]
-"""The parameters that any of the runs sweeps, each with its value; empty if none sweeps."""
+"""Parameters that any of the runs sweeps, each with its value; empty if none does."""
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:
@@ -371,7 +373,9 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Return the index of each point by its place. A run without a sweep has one, at its own values."""
+    """Return the index of each point by its place. A run without a sweep has a single place, at its own
+    values.
+    """
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
 

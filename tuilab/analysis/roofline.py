@@ -1,4 +1,4 @@
-"""Compares every figure with the maximum its machine can reach.
+"""Compares every figure with the maximum that its machine can reach.
 
 The model (Williams, Waterman and Patterson 2009, plus launch cost): no call is shorter than its arithmetic at
 peak rate, nor than its bytes at the bandwidth of the memory that they fit into. A CPU computes during the
@@ -36,10 +36,10 @@ from tuilab.model.roofline import (
 from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
-"""The dtype whose units compute another one, if that has no roof of its own."""
+"""The dtype whose units compute another dtype that has no roof of its own."""
 
 LITTLE = 0.01
-"""Share of the kernel time. A roof that explains less does not limit the call."""
+"""Share of the kernel time. A roof that explains a smaller share does not limit the call."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Floor:
 
 
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
-    """Return the device's maximum FLOP/s for `dtype`, and the dtype of that roof.
+    """Return the device's maximum FLOP/s for `dtype`, and the dtype of the roof that was used.
 
-    A dtype without a roof of its own is compared with the highest.
+    A dtype without a roof of its own is compared with the highest one.
     """
     for name in (dtype, COUNTED_AS.get(dtype, dtype)):
         if name in roofs.peaks:
@@ -71,9 +71,9 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Return maximum bytes/s for a working set of that size; None if smaller than any measured.
+    """Return maximum bytes/s for a working set of that size; None if it is smaller than any measured set.
 
-    Uses the largest measured set that is no larger, or any larger one that was faster anyway.
+    Uses the largest measured set that is no larger, or a larger set if that was faster.
     """
     level = level_for(roofs, working_set)
     return level.bytes_per_s if level is not None else None
@@ -102,7 +102,7 @@ def floor(
     moved = work.bytes
     tops = [(flop, peak(roofs, dtype)) for dtype, flop in needed(work).items()]
     each = [flop / top[0] for flop, top in tops if top]
-    # A processor computes everything with the same units; a GPU may have separate ones for each dtype.
+    # A CPU computes all dtypes with the same units; a GPU may have separate units for each.
     arithmetic = max(each, default=0.0) if gpu else sum(each)
     rate = bandwidth(roofs.memory, moved) if moved else None
     memory = moved / rate if moved and rate else 0.0
@@ -122,7 +122,7 @@ def floor(
 
 
 def needed(work: Work) -> dict[str, float]:
-    """Return the operations that a bound may count, by the dtype that computes them."""
+    """Return the operations that a bound may count, by the dtype of the units that compute them."""
     if work.by_dtype and work.least_flop is None:
         return work.by_dtype
     return {work.dtype: work.needed_flop} if work.needed_flop else {}
@@ -139,7 +139,7 @@ def crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the best of both measurements: being busy during one does not make a machine slower."""
+    """Return the better of both measurements of each roof, because a busy machine is not a slower one."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -157,7 +157,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs with the starts of a call that a run saw on the processor, if they were shorter."""
+    """Return the roofs, with the launch costs that a run measured on the CPU if they were shorter."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(
@@ -197,19 +197,19 @@ def _each(
     return {key: choose(old.get(key, value), value) for key, value in new.items()}
 
 
-# What a run shows.
+# Facts about an arm from a run's state.
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return the work of a call of the arm at a point, taken from an equivalent arm if it has none."""
+    """Return the work of a call of the arm at a point; if it has none, the work of an equivalent arm."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return arms that do the same work, same mode first, because a graph merges ops that eager mode
-    repeats.
+    """Return arms that do the same work, those of the same mode first, because a graph merges ops that eager
+    mode repeats.
     """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
@@ -221,10 +221,10 @@ def op_count(arm: ArmState, point: int) -> int:
 
 
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
-    """Return the minimum number of kernels that the arm launches on a GPU. One for XLA.
+    """Return the minimum number of kernels that the arm launches on a GPU; 1 for XLA.
 
-    From the counted work, including loop trips; else as observed for an arm of the same mode, dtype and
-    variant on any device.
+    Taken from the counted work, including loop trips; or else as observed for an arm of the same mode, dtype
+    and variant on any device.
     """
     if arm.mode == "xla":
         return 1
@@ -239,10 +239,10 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work with the host's cost reduced to what the run's own calls prove.
+    """Return the work, with the host's cost lowered to the limit that the run's own calls prove.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
-    one after another needs no more for them than its fastest call took.
+    one after another cannot need more for them than its fastest call took.
     """
     if not work.host_s:
         return work
@@ -275,7 +275,9 @@ def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | 
 
 @dataclass(frozen=True)
 class Raised:
-    """A device's roofs, raised to what the run's arms achieved. by: labels of the arms that exceeded them."""
+    """A device's roofs, raised to the rates of the run's arms. by: labels of the arms that exceeded the
+    measured roofs.
+    """
 
     roofs: DeviceRoofs
     by: tuple[str, ...] = ()
@@ -283,7 +285,7 @@ class Raised:
 
 def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
     """Return the roofs of the device that computed, raised if an arm of the run exceeded them; None without
-    any.
+    roofs.
 
     Roofs are measured within seconds and often on a busy machine, so they may be too low; no arm is faster
     than its machine. Arms that do not compute what was requested are ignored.
@@ -325,7 +327,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
         own = [level for level in device.memory if level.working_set != reached.working_set]
         above = [level for level in own if level.working_set > reached.working_set]
         if not above:
-            # A transfer this fast came from a larger set than the one used to measure memory.
+            # A transfer this fast shows the bandwidth for a larger set than the one used to measure memory.
             own[-1:] = [MemoryRoof(own[-1].working_set, max(own[-1].bytes_per_s, reached.bytes_per_s))]
         else:
             own.append(reached)
@@ -335,9 +337,9 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 @dataclass(frozen=True)
 class Reach:
-    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if unknown or above.
+    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if it is unknown or above 1.
 
-    above: they exceed the roof as measured.
+    above: the figures exceed the roof as measured.
     """
 
     work: Work
@@ -351,7 +353,7 @@ class Reach:
 
 
 def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> Reach | None:
-    """Return what the arm reaches of its device's roof; None without a figure or known work.
+    """Return the share of its device's roof that the arm reaches; None without a figure or known work.
 
     device: `raised` of the same arm, if already known.
     """
@@ -364,7 +366,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
     share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
-        # Its own figure raised the roof, so a share of 1 says nothing about the machine.
+        # The arm's own figure raised the roof, so a share of 1 shows nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
         share = None if above else share
     return Reach(
@@ -382,18 +384,20 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
 def share_of_roof(least: Floor, seconds: float) -> float | None:
     """Return the share (0 to 1) of the roof that work of `seconds` reaches.
 
-    None if it exceeds the roof, which was then measured too low to be a limit.
+    None if it exceeds the roof, because the measured roof is then too low to be a limit.
     """
     share = least.work_s / seconds if seconds > 0 else math.inf
     return share if share <= ABOVE else None
 
 
 ABOVE = 1.0 + 1e-9
-"""A larger share is above the roof, not a rounding error."""
+"""A larger share is above the roof; the margin allows for rounding errors."""
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return the largest part of a call; for computing, the closer roof, if one is close."""
+    """Return the largest part of a call; if that is computing, return the closer roof, provided that one is
+    close.
+    """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":
         return found

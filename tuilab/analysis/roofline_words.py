@@ -12,7 +12,8 @@ from tuilab.model.run import ArmState, RunState
 
 
 def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """Compare the arm's figures with its device's roof, in words too; None without a figure or known work.
+    """Compare the arm's figures with its device's roof, in numbers and words; None without a figure or known
+    work.
 
     device: `raised` of the same arm, if already known.
     """
@@ -35,12 +36,14 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
 
 
 def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """Return `memory`, or `cache` with the size of the working set; the same in every view."""
+    """Return `memory`, or `cache` with the size of the working set, worded the same in every view."""
     return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, found: Reach) -> str:
-    """Return `199 GFLOP/s float32`, and which arm reached it if it exceeds the measured roof."""
+    """Return the roof, such as `199 GFLOP/s float32`, and the arm that reached it if that arm exceeds the
+    measured roof.
+    """
     measured_roofs, device = device_roofs(state, arm, point), found.device
     work, least = found.work, found.least
     if device is None or measured_roofs is None or least is None or least.work_s <= 0:
@@ -81,17 +84,19 @@ MOST_NAMED = 3
 
 
 def uncounted(work: Work) -> str:
-    """Return the ops whose arithmetic is not counted, `TopKV2, Svd and 2 more`; "" if all are."""
+    """Return the ops whose arithmetic is not counted, as in `TopKV2, Svd and 2 more`; "" if all are
+    counted.
+    """
     names = list(work.uncounted)
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
 
 
-# Before anything is measured.
+# Wording used before anything is measured.
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:
-    """Describe a call's work, and which roof will limit it on this host's processor."""
+    """Describe a call's work, and predict the roof that will limit it on this host's CPU."""
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []

@@ -144,14 +144,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""The most samples whose results are cached. Caching more would take much memory and save little time."""
+"""Maximum number of samples for which results are cached. Caching for more would take much memory and save
+little time.
+"""
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """Return what `call` computes from the cells' samples, cached in the first cell until the next sample.
+    """Return the result of `call`, which depends on the cells' samples. It is cached in the first cell until
+    the next sample.
 
-    One summary needs the same figure in several places. what: its name among the figures of `cell`. others:
-    further cells that it depends on.
+    One summary needs the same figure in several places. what: the figure's name in the cache of `cell`.
+    others: further cells on which the figure depends.
     """
     counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
     kept = cell.known.get(what)
@@ -163,7 +166,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 def remembered(function: F) -> F:
     """Cache the last 1,024 results of a pure function of tuples.
 
-    For callers without a cell: most of a sweep's samples are unchanged when it is summarised again.
+    For callers without a cell, because most of a sweep's samples are unchanged when it is summarised again.
     """
     kept = lru_cache(maxsize=1024)(function)
 
@@ -177,11 +180,11 @@ def remembered(function: F) -> F:
 
 
 LEVEL = 0.95
-MIN_SAMPLES = 6  # Below, even the full range does not contain the median with 95%.
+MIN_SAMPLES = 6  # With fewer samples, even the full range does not contain the median with 95% probability.
 
 
 class Bounded:
-    """A figure with its 95% interval, from low to high; both are None without one."""
+    """A figure with its 95% interval, from low to high; both are None without an interval."""
 
     __slots__ = ()
     low: float | None
@@ -226,7 +229,8 @@ def estimate(samples: Sequence[float]) -> Estimate | None:
     The interval runs between two order statistics at the fractional ranks of `rank_of_low_end`. This assumes
     independent samples of one continuous distribution, of any shape. The ranks are then moved away from the
     middle by √((1+ρ)/(1−ρ)), with the lag-1 rank autocorrelation ρ, because consecutive timings resemble each
-    other. There is no interval if that goes beyond the smallest sample. Ignores samples that are not finite.
+    other. There is no interval if a rank would then be outside the samples. Ignores samples that are not
+    finite.
     """
     return _estimate(samples) if len(samples) > LONGEST else _remembered(tuple(samples))
 
@@ -281,7 +285,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # In this form equal neighbours return themselves exactly; low × (1 − w) + high × w does not.
+    # In this form, two equal neighbours give exactly their value, unlike low × (1 − w) + high × w.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 
 
@@ -365,7 +369,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Do the same for many samples, except for rounding."""
+    """Return the same for many samples, except for rounding."""
     import numpy as np
 
     n = len(samples)

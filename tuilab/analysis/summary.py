@@ -61,8 +61,8 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """Compare each arm that was measured both ways. The two passes share no rounds, so they cannot be
-    paired.
+    """Compare each arm that was measured alone and together with others. The two passes share no rounds, so
+    they cannot be paired.
     """
     out = []
     for arm in state.arms.values():
@@ -213,7 +213,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _located(state: RunState, flag: Caveat, point: int) -> str:
-    """Return a flag's message, with the place in the sweep if it differs from that of the arm's figures."""
+    """Return a flag's message, with the place in the sweep if it is not the place of the arm's figures."""
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
@@ -221,9 +221,9 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Return the ratio of each arm to the fastest with the same work, then GPU to CPU in equal arms.
+    """Return the ratio of each arm to the fastest with the same work, and GPU to CPU of equal arms.
 
-    The latter have the same mode, dtype and variant. Each pair appears once, and only with an interval.
+    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an interval.
     """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
@@ -243,7 +243,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return where each arm's ops ran at a point, or at the first point where that was observed."""
+    """Return where each arm's ops ran at a point, or else at the first point at which this was observed."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 
@@ -283,7 +283,9 @@ def _order(value: Value) -> tuple[float, str]:
 
 
 def _facts(state: RunState) -> dict[str, Value | float]:
-    """Return facts by name; an arm's as `arm:name`, and at a later point of a sweep as `arm:name@point`."""
+    """Return facts by name; a fact about an arm as `arm:name`, and at a later point of a sweep as
+    `arm:name@point`.
+    """
     out: dict[str, Value | float] = {}
     for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:
         out[_fact_name(fact)] = fact.value

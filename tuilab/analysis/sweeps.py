@@ -1,4 +1,4 @@
-"""The crossovers of a sweep: which arms to compare, and where they cross."""
+"""Finds the crossovers of a sweep: the arms to compare, and the sizes at which they cross."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class Series:
     _timings: dict[str, Timings] = field(default_factory=dict)
 
     def timings(self, arm: ArmState) -> Timings:
-        """Return an arm's seconds per call by size and round, where it was measured."""
+        """Return an arm's seconds per call by size and round, for the sizes at which it was measured."""
         if arm.arm.id not in self._timings:
             self._timings[arm.arm.id] = {
                 size: by_round(arm, point)
@@ -72,7 +72,7 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Return where one of two arms overtakes the other."""
+        """Return the size from which one of two arms is faster than the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         crossing = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -89,7 +89,8 @@ def _median(arm: ArmState, point: int) -> float:
 
 
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
-    """Return one series per value of the second axis; one if there is a single axis, none without a sweep.
+    """Return one series per value of the second axis; a single one without a second axis, none without a
+    sweep.
 
     Excludes unfinished points, unless `begun_too`, and arms that are retraced in each call.
     """
@@ -114,9 +115,9 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
     """Return the sweep's crossovers, fastest arms first: CPU against GPU if both were measured.
 
-    Then each GPU arm against the CPU arm of the same mode, dtype and variant. With one kind of device, the
-    arm that wins at the smallest size against the one that wins at the largest (or else the runner-up).
-    Compares only arms that do the same work. begun_too: as for `series_of`.
+    Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. With one kind of
+    device, the arm that wins at the smallest size is compared with the arm that wins at the largest (or else
+    the runner-up). Compares only arms that do the same work. begun_too: as for `series_of`.
     """
     out = []
     for series in series_of(state, begun_too=begun_too):
@@ -130,7 +131,7 @@ MOST_ADDED = 8
 
 
 def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
-    """Return the size that would narrow the reported crossovers most; None if none would.
+    """Return the size that would narrow the reported crossovers most; None if no size would.
 
     allowed: returns the nearest size that the parameter may take.
     """
@@ -187,7 +188,7 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
-    """Return the arm that wins at a size: the overall fastest, unless it is certainly slower there."""
+    """Return the arm that wins at a size: the overall fastest, unless it is certainly slower at that size."""
     here = series.arms[size]
     ratio = compare(lead, here[0], series.points[size]) if lead in here else None
     return here[0] if ratio is None or ratio.is_slower else lead

@@ -1,8 +1,9 @@
-"""An arm's speed while no other process was active, compared with its speed on the host as it is.
+"""Estimates an arm's speed while no other process was active, to compare it with its speed on the host as it
+is.
 
 On a busy host, a run's least disturbed rounds show the speed of an idle machine. A window of rounds counts as
-undisturbed if others used almost none of the processors and the canary ran as fast as it ever did in the run.
-The time that threads waited for a processor is less informative (docs/measuring.md).
+undisturbed if other processes used almost none of the processors and the canary ran as fast as it ever did in
+the run. The time that threads waited for a processor is less informative (docs/measuring.md).
 """
 
 import statistics
@@ -17,19 +18,19 @@ from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 OTHERS = 0.2
-"""Share of one processor: the kernel's ticks over a quarter of a second resolve no less."""
+"""Share of one processor. Over a quarter of a second, the kernel's ticks cannot resolve less."""
 SONG = 1.08
-"""Limit relative to the canary's fastest times without other activity: processes differ by a few per cent."""
+"""Maximum slowdown of the canary, relative to its fastest times without other activity. Processes differ by a
+few percent.
+"""
 LEAST = 20
-"""Minimum samples for a median's interval to be narrow enough to compare."""
+"""Minimum number of samples for the interval of a median to be narrow enough to compare."""
 SOME = 0.9
-"""Maximum share of undisturbed samples: beyond it, there is nothing to separate."""
+"""Maximum share of undisturbed samples. With more, there is nothing to separate."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
-    """Return the speed in undisturbed rounds; None if there are few, or they are not clearly faster
-    than all.
-    """
+    """Return the speed in undisturbed rounds; None if they are few, or not clearly faster than all rounds."""
     cell = arm.cells.get(point)
     if cell is None or not state.windows:
         return None
@@ -37,7 +38,7 @@ def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | Non
 
 
 def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
-    """Return the rounds without other activity, as far as the machine reports it."""
+    """Return the rounds without other activity, as far as the machine reports activity."""
     alone = [window for window in windows if window.others < OTHERS]
     if not alone:
         return []
@@ -47,7 +48,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """Return the samples of these windows' rounds, grouped by process as before."""
+    """Return the samples from the rounds of these windows, grouped by process as before."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

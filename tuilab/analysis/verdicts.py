@@ -1,4 +1,4 @@
-"""Judges a document's claims by what was measured or observed."""
+"""Judges a document's claims against the measurements and observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -57,20 +57,20 @@ Judgement = tuple[VerdictWord, str]
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
-    """Return the arms that the pattern names, whatever their status."""
+    """Return the arms that match the pattern, whatever their status."""
     return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
 
 
 def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
-    """Return the arms measured at a point, fastest first. Excludes arms that ran on another device than the
-    pattern's.
+    """Return the matching arms measured at a point, fastest first. Excludes arms that ran on another device
+    than the pattern's.
     """
     arms = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in arms if not (pattern.device and elsewhere(arm, point))]
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Judgement:
-    """Return why none of the pattern's arms has a figure: it cannot run here (untestable), or did not
+    """Return why no arm of the pattern has a figure: it cannot run here (untestable), or it did not run
     (undecided).
     """
     arms, point = matching(state, pattern), summary_point(state)
@@ -107,7 +107,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
-    if shared and len(theirs) >= len(ours):  # the wider pattern leaves the common arms to the other
+    if shared and len(theirs) >= len(ours):  # the wider pattern leaves the common arms to the narrower one
         theirs = [arm for arm in theirs if arm.arm.id not in shared]
     elif shared:
         ours = [arm for arm in ours if arm.arm.id not in shared]
@@ -129,7 +129,9 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Return why a side has no figure; if both lack one, the reason that more measuring would not fix."""
+    """Return why a side has no figure. If both lack one, return the reason that more measuring would not
+    remove.
+    """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
 
@@ -140,13 +142,14 @@ def _figure(arm: ArmState, point: int) -> str:
 
 
 WILD = 100.0
-"""An interval is useless if its ends have at least this ratio."""
+"""Minimum ratio of an interval's ends that makes the interval useless."""
 
 
 def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
-    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
+    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause on the quotient of the
+    medians.
 
-    least: the claimed factor; an end that would round to it gets more digits.
+    least: the claimed factor; an end that would round to this factor gets more digits.
     """
     shown, word = (ratio, "faster") if ratio.ratio >= 1 else (ratio.turned, "slower")
     assert shown.interval is not None
@@ -195,7 +198,9 @@ def phase_share(
 
 
 def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
-    """Return `71% of a call of CPU graph (60% to 80%)`; for phases not observed, their maximum."""
+    """Return `71% of a call of CPU graph (60% to 80%)`; for phases that were not observed, their maximum
+    share.
+    """
     share, (low, high) = account.share(*phases), _range(account, phases)
     if not share and high:
         return f"up to {percent(high)}{of}"
@@ -246,8 +251,8 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Combine the verdicts that every arm must meet: the least favourable one, with the arms that
-    caused it.
+    """Combine the verdicts of all arms, each of which must meet the claim: the least favourable one, with the
+    arms that caused it.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
@@ -259,7 +264,7 @@ def _needs_sweep(axis: str) -> str:
 
 
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Judgement:
-    """Judge whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
+    """Judge whether `a` overtakes `b` between two sizes, using the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
     findings = [_crosses(when, state, series, claim) for series in series_of(state)]
@@ -308,7 +313,7 @@ def short_device(name: str) -> str:
 def placed_on(when: PlacedOn, state: RunState) -> Judgement:
     """Judge whether every op of the type, in all arms of the pattern, ran on a device of the family.
 
-    An op fused with its neighbours still counts as the op that does the work: `_FusedMatMul` is a `MatMul`.
+    An op fused with its neighbours counts as the op that does the work: `_FusedMatMul` is a `MatMul`.
     """
     if family(when.device) == "GPU" and not has_gpu(state):
         return "untestable", no_gpu_sentence(state)
@@ -333,7 +338,7 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
 
 
 def _fused(op: str, nodes: Sequence[Node]) -> str:
-    """Return ` (2 fused, as _FusedMatMul)`; without the number if all are; "" if none is."""
+    """Return ` (2 fused, as _FusedMatMul)`, without the number if all are fused; "" if none is."""
     others = [node for node in nodes if node.op != op]
     number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
     return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
@@ -428,7 +433,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
 
 
 def _raised(arm: ArmState) -> list[tuple[str, ...]]:
-    """Return the names of the error class and its bases that an arm raised, by point."""
+    """Return the names of the error class and its bases, by point at which an arm raised it."""
     errors = [arm.error] if arm.status == "failed" else []
     errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
     return [tuple(name.rpartition(".")[2] for name in error) for error in errors]
@@ -452,13 +457,13 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     differ = len({(fact.text, fact.value) for fact in facts}) > 1
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
-    # A true or false fact already states the result.
+    # A true or false fact already gives the result.
     clear = isinstance(when.value, bool) and isinstance(shown.value, bool)
     clear = clear or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
     taken = threshold(claim, wanted) if claim.said else f"the claim would need {wanted}"
     expected = "" if clear else f"; {taken}"
-    # A name, such as `get_memory_info`, starts a sentence unchanged.
+    # A name, such as `get_memory_info`, keeps its case at the start of a sentence.
     begins = not label and text.partition(" ")[0].isalpha()
     said_of = text[:1].upper() + text[1:] if begins else f"{label}{text}"
     return "refuted" if wrong else "confirmed", f"{said_of}{expected}."
@@ -485,8 +490,8 @@ BY_BOUND = "By a bound, not a measurement:"
 
 
 def by_bound(claim: Claim, state: RunState) -> Judgement | None:
-    """Judge a claim about GPUs, without one, from the bounds of all known GPUs; None if they do not decide
-    it.
+    """Judge a claim about GPUs on a machine without one, from the bounds of all known GPUs; None if the
+    bounds do not decide it.
 
     impossible: no GPU could meet the condition. confirmed: every GPU meets it.
     """
@@ -525,7 +530,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge two GPU arms if the work of `b` is done by a host library, which was timed here."""
+    """Judge two GPU arms if a host library, which was timed here, does the work of `b`."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -543,7 +548,9 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
 
 
 def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement | None:
-    """Judge if the claimed range was measured from end to end and no GPU could be faster anywhere in it."""
+    """Judge a crossover if the claimed range was measured from end to end and no GPU could be faster anywhere
+    in it.
+    """
     if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
         return None
     inside: list[int] = []
@@ -570,7 +577,9 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
-    """Judge for work of a host library: its time was measured here, and copies have a slowest link."""
+    """Judge a share for work of a host library: its time was measured here, and copies cannot be slower than
+    the slowest link.
+    """
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
     host = msgspec.structs.replace(when.arms, device="CPU")
@@ -591,9 +600,9 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
 def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
     """Return confirmed, refuted, undecided or untestable, with the evidence in a sentence with numbers.
 
-    undecided: an interval contains the claimed threshold, or the run has not (yet) measured what is needed.
-    untestable: this machine cannot measure it (no GPU is visible, or the op or arm does not run here).
-    registry: for claims about kernels, if the run has no fact `kernel:<Op>:<dtype>:<device>`.
+    undecided: an interval contains the claimed threshold, or the run has not (yet) measured the required
+    figures. untestable: this machine cannot measure it (no GPU is visible, or the op or arm does not run
+    here). registry: for claims about kernels, if the run has no fact `kernel:<Op>:<dtype>:<device>`.
     """
     if claim.gpu and not has_gpu(state):
         return Verdict(claim.text, "untestable", no_gpu_sentence(state))
@@ -617,9 +626,9 @@ def _on_gpu(when: Condition, state: RunState) -> bool:
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:
-    """Return the run without arms on further GPUs, unless the claim names one by number.
+    """Return the run without arms on further GPUs, unless the claim names a GPU by number.
 
-    What holds for one GPU need not hold for the next, and a pair of arms must use the same one.
+    A result for one GPU need not hold for the next, and both arms of a pair must use the same GPU.
     """
     arms = list(state.arms.values())
     gpus = sorted({arm.arm.device for arm in arms if _gpu(arm)}, key=lambda d: int(d.partition(":")[2]))
@@ -632,8 +641,8 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
 
 
 def threshold(claim: Claim, amount: str) -> str:
-    """Describe the source of a threshold: our reading of a document's word, the document's number, or
-    ours.
+    """Describe the source of a threshold: our interpretation of a document's word, the document's number, or
+    our default.
     """
     if claim.said:
         return f"we take “{claim.said}” as {amount}"
@@ -667,8 +676,8 @@ def _judge(claim: Claim, state: RunState, registry: Registry) -> Judgement:
 
 
 def by_host(state: RunState) -> dict[str, RunState]:
-    """Return each host's part of the run, by its name in `Arm.host`; the run itself if there is only one
-    host.
+    """Return each host's part of the run, by the host's name in `Arm.host`; the run itself if there is only
+    one host.
 
     The parts share their cells with the run.
     """
@@ -689,7 +698,7 @@ def _part(state: RunState, host: str) -> RunState:
 
 
 def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
-    """Judge each claim on each host's own arms, because a claim refers to one machine's devices."""
+    """Judge each claim on each host's own arms, because a claim refers to the devices of one machine."""
     parts = by_host(state)
     if len(parts) < 2:
         return tuple(judge(claim, state) for claim in claims)

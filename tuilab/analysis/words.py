@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tuilab.model.quantity import as_shown, digits_for, prefixed, significant
-from tuilab.model.quantity import plural as plural  # until every room imports it from there
+from tuilab.model.quantity import plural as plural  # until all packages import it from there
 from tuilab.model.sanitize import sanitize_line
 
 REASON_LENGTH = 160
