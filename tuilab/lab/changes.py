@@ -1,4 +1,4 @@
-"""Changes in the lab: kinds of change, the worker's state, a requested run."""
+"""What can change in the lab, the worker's state, and a requested run."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Change(Flag):
-    """What an event changed, so that only that part is redrawn."""
+    """The part of the lab that an event changed, so that only that part is redrawn."""
 
     NOTHING = 0
     WORKER = auto()
@@ -22,7 +22,7 @@ class Change(Flag):
     TICK = auto()
     LOOK = auto()
     FIRST = auto()
-    """A run's first sample has arrived, which the user waits for."""
+    """A run's first sample has arrived; the user is waiting for it."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
     """Changes that affect visible figures."""
 
@@ -34,13 +34,13 @@ class Worker:
     phase: str = "starting"
     """starting, ready or down."""
     stage: str = "starting the worker"
-    """What it is doing, in words."""
+    """What the worker is doing, in words."""
     since: float = 0.0
     """Start of this stage, on the state's clock."""
     pid: int = 0
     """Process id; 0 until it is known."""
     message: str = ""
-    """Why it is down, or its last message."""
+    """Why the worker is down, or its last message."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Wanted:
     """A run to start as soon as the worker can."""
 
     budget: "BudgetName | None"
-    """None for the state's budget."""
+    """The run's budget; None for the state's budget."""
     sweep: "Sweep | None"
-    """None for the current settings alone."""
+    """The run's sweep; None for the current settings alone."""
     since: float
-    """On the state's clock."""
+    """Time of the request, on the state's clock."""

@@ -17,10 +17,11 @@ def command_line(
     sweep: Sweep | None = None,
     environments: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return `tuilab run stft-small --set samples=65536 --mode graph`: only what differs from the preset.
+    """Return the command for the current settings, such as `tuilab run stft-small --set samples=65536 --mode
+    graph`.
 
-    With a sweep, `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
-    as a user names them, by host name.
+    It contains only what differs from the preset. With a sweep it is `tuilab sweep stft-small --axis
+    samples=256,1024,4096`. environments: environments among the hosts, as the user wrote them, by host name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]

@@ -1,4 +1,4 @@
-"""The user's controls and the worker's events. One run at a time."""
+"""Handles the user's controls and the worker's events. Runs one measurement at a time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -23,8 +23,8 @@ REST_S = 0.1
 """Seconds that a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with the change and the worker's event behind it; None if the source is a user, a recording or
-the lab.
+"""Called with the change and the worker's event that caused it; None if a user, a recording or the lab caused
+it.
 """
 
 
@@ -37,7 +37,7 @@ class RunController:
     def __init__(self, state: LabState, runner: RunnerFactory, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """True if a slider at rest is measured (live sliders)."""
+        """Whether a slider at rest starts a measurement (live sliders)."""
         self._make_runner = runner
         self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
@@ -56,7 +56,7 @@ class RunController:
     # Life
 
     async def start(self) -> None:
-        """Start to warm the workers. Does not wait; failures are in the state."""
+        """Start warming up the workers. Does not wait; failures are recorded in the state."""
         state = self.state
         if state.worker.phase == "down" or not state.worker.since:
             state.worker = Worker(since=state.clock())
@@ -68,11 +68,11 @@ class RunController:
             self.log(state.worker.message, "error")
 
     def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Write one of the lab's own lines to the log."""
+        """Write a message from the lab to the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """End the workers after stopping an active run; its data is saved."""
+        """Stop an active run, which keeps its data, then end the workers."""
         self._closed = True
         self.playback.close()
         self._forget_rest()
@@ -110,10 +110,10 @@ class RunController:
         slid: bool = False,
         further: Measure | None = None,
     ) -> bool:
-        """Measure the current settings instead of the active run; False before a preset is chosen.
+        """Measure the current settings instead of the active run; return False if no preset is chosen.
 
-        slid: requested by a slider at rest, so that the next slider may replace it. further: continues the
-        run on the screen instead.
+        slid: requested by a slider at rest, so that the next slider may replace the run. further: continue
+        the run on the screen instead of starting a new one.
         """
         state = self.state
         self._forget_rest()
@@ -127,7 +127,7 @@ class RunController:
             state.expect(further)
             self._spawn(self._queue(further))
         elif state.machine is None:
-            # The arms depend on the devices, which a warming worker does not know yet.
+            # The arms depend on the devices, which are unknown until the worker is ready.
             state.wanted = Wanted(budget, sweep, state.clock())
         else:
             self._spawn(self._queue(state.request(budget, sweep, slid=slid)))
@@ -137,17 +137,18 @@ class RunController:
         return True
 
     async def _queue(self, request: Measure) -> None:
-        """Queue a run with the known roofs of the machines.
+        """Queue a run, with the known rooflines of the machines.
 
-        If a screen waits for a short run on this machine, the roofs are measured after the answer.
+        If a screen waits for a short run on this machine, the roofline is measured after the answer.
         """
         later = self.state.paced and request.budget.workers == 1 and not any(a.host for a in request.arms)
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Also measure on another host from now on; False if it was known. Raises InputError.
+        """Also measure on another host from now on; return False if the host was already added. Raises
+        InputError.
 
-        environment: of this machine, as a user names it; the runner must know it.
+        environment: an environment of this machine, as the user wrote it; the runner must know it.
         """
         state = self.state
         new = state.hosts.add(name, environment)
@@ -159,7 +160,7 @@ class RunController:
         return new
 
     def stop(self) -> bool:
-        """Stop the active or waiting run and keep its data; False if there is none."""
+        """Stop the active or pending run and keep its data; return False if there is none."""
         self._forget_rest()
         state = self.state
         if self.playback.end():
@@ -176,16 +177,16 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Return to the user's place before other presets were measured, and stop the active run."""
+        """Stop the active run and return to the user's place before other presets were measured."""
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
             self._told(Change.FIGURES | Change.WORKER)
 
     def set(self, settings: Settings, final: bool = True) -> None:
-        """Apply new settings, and measure them once they have rested if live sliders are on.
+        """Apply new settings; with live sliders, measure them after `REST_S` seconds without a change.
 
-        A drag is one final change after many that are not final.
+        A drag sends many changes that are not final, followed by one that is.
         """
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
@@ -195,7 +196,7 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """React to settings that changed already, through undo or another preset.
+        """React to settings that undo or another preset has changed.
 
         now: measure at once. quiet: do not measure.
         """
@@ -209,7 +210,7 @@ class RunController:
             self._rested()
 
     def _rested(self) -> None:
-        """Measure changed settings soon, unless a run that the user requested is active."""
+        """Measure the changed settings soon, unless a run that the user requested is active."""
         self._forget_rest()
         if self.state.replay:
             return  # A replay is replaced only by an explicit request.
@@ -225,7 +226,7 @@ class RunController:
     # Events
 
     def receive(self, event: Event) -> None:
-        """Fold in a worker's event, and notify listeners of the change."""
+        """Apply a worker's event to the state, and notify the listeners of the change."""
         if self.painting.hold(self.receive, event):
             return
         self._told(self.state.apply(event), event)
@@ -235,7 +236,7 @@ class RunController:
             self._measure_now(wanted.budget, wanted.sweep, slid=self._sliding)
 
     def _show(self, event: Event) -> None:
-        """Apply an event that does not come from the worker."""
+        """Apply an event that did not come from the worker."""
         if not self.painting.hold(self._show, event):
             self._told(self.state.apply(event))
 

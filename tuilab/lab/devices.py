@@ -1,4 +1,4 @@
-"""Load of this machine's devices while the lab or a watched program ran: one sample per second."""
+"""Samples the load of this machine's devices once per second while the lab or a watched program runs."""
 
 import contextlib
 from collections import deque
@@ -17,25 +17,25 @@ REMEMBERED = 120
 
 
 class Devices:
-    """Samples, newest last. A sample takes 0.3 ms of CPU time; one is taken at a time."""
+    """Device samples, newest last. A sample takes 0.3 ms of CPU time; only one is taken at a time."""
 
     def __init__(self) -> None:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
         self._telemetry: Telemetry | None = None
         self._begun = self._due = 0.0
-        """Start of the last sample, and earliest time of the next; never while one is being taken."""
+        """Start of the last sample, and earliest time of the next; infinite while a sample is being taken."""
 
     async def look(self, pid: int) -> None:
-        """Sample if the last one is a second old. pid: the worker's, 0 for none.
+        """Take a sample if the last one is at least a second old. pid: the worker's process id, 0 for none.
 
         Runs in a thread, because a call into a hung driver may block.
         """
         if self._begin():
-            with contextlib.suppress(OSError):  # no descriptor is left for the kernel's counters
+            with contextlib.suppress(OSError):  # no file descriptor is free to read the kernel's counters
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:
-        """Return a sample taken in this thread; None if the last one is not a second old."""
+        """Take a sample in this thread; return None if the last one is less than a second old."""
         return self._read(pid) if self._begin() else None
 
     def _begin(self) -> bool:
@@ -55,7 +55,7 @@ class Devices:
             self._due = self._begun + 0.9 * EVERY_S
 
     def close(self) -> None:
-        """Close the driver session, unless the driver does not respond."""
+        """Close the driver session, unless the driver has stopped responding."""
         if self._telemetry is not None and self._due < inf:
             self._telemetry.close()
         self._telemetry, self._due = None, inf

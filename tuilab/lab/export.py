@@ -27,9 +27,9 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return the export formats: a picture of the screen always, the rest if there is a run.
+    """Return the export formats: always a picture of the screen; the others need a run.
 
-    Their keys are those of `tuilab export --format`, plus svg and recording.
+    The keys are those of `tuilab export --format`, plus svg and recording.
     """
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
@@ -39,14 +39,14 @@ def formats(run: bool) -> list[Offer]:
 
 
 def suffix(key: str) -> str:
-    """Return the file suffix of that format."""
+    """Return the file suffix of a format."""
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
 def write_shown(
     key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
 ) -> Path:
-    """Write the run on the screen to a new file named after its preset and the time; returns the file.
+    """Write the run on the screen to a new file named after its preset and the time; return the file.
 
     picture: returns an SVG of the screen. Raises OSError and ValueError.
     """
@@ -65,7 +65,7 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a saved run; returns the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
+    """Write a saved run to a file and return the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
 
     An incomplete recording is deleted.
     """
@@ -92,9 +92,9 @@ async def write_several(
     folder: Path,
     going: CancellableProgress,
 ) -> str:
-    """Write several saved runs to separate files; returns a sentence. claims: by preset name.
+    """Write several saved runs to separate files; return a sentence about the result. claims: by preset name.
 
-    Raises like `write_kept`, and InputError if a run no longer exists.
+    Raises the errors of `write_kept`, and InputError if a run no longer exists.
     """
     paths: list[Path] = []
     try:
@@ -112,7 +112,7 @@ async def write_several(
 
 
 def free(path: Path) -> Path:
-    """Return the path, or its first numbered variant that does not exist yet."""
+    """Return the path, or its first numbered variant if a file of that name exists."""
     number, chosen = 1, path
     while chosen.exists():
         number += 1

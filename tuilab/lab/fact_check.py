@@ -1,4 +1,4 @@
-"""Measure a document's claims one after another and give each its verdict."""
+"""Measures a document's claims one after another and gives each a verdict."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Checker:
-    """Measures what a `FactCheck` still lacks, preset by preset. `told` is called after each change."""
+    """Measures what a `FactCheck` still lacks, one preset after another. Calls `told` after each change."""
 
     def __init__(
         self, lab: "Lab", check: FactCheck, presets: Iterable[Preset], told: Callable[[], None] = lambda: None
@@ -30,7 +30,7 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Continue until every statement has a verdict, or until `stop`. A second call resumes.
+        """Measure until every statement has a verdict, or until `stop`. A second call resumes.
 
         Raises WorkerError if no worker is available.
         """
@@ -54,7 +54,7 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each; the first is that of the named machine.
+        # A run on several hosts has a verdict for each host; the verdict of the named machine comes first.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -69,7 +69,7 @@ class Checker:
 
 
 def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
-    """Write the current results as a page with machine and date; returns the file. Raises OSError.
+    """Write the current results, with machine and date, to a page; return the file. Raises OSError.
 
     ending: html, md or txt.
     """
@@ -79,7 +79,7 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 
 
 def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
-    """Return the claims of these presets, in the order of the document."""
+    """Return the claims of these presets, in the order in which the document makes them."""
     rows = []
     for preset in presets:
         line = preset.source.lines[0] if preset.source and preset.source.lines else 0
@@ -99,7 +99,9 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a file's own examples. Raises InputError if none can be measured."""
+    """Return the claims and presets of an article's own examples. Raises InputError if none can be
+    measured.
+    """
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -110,11 +112,11 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 CLAIMS = "which device is faster, that copies dominate, or that the devices wait for their input"
-"""Statements found in an article's prose."""
+"""Kinds of claims that are recognised in an article's prose."""
 
 
 def _describe_missing(report: "DocumentReport") -> str:
-    """Describe what was found in a document without measurable claims, and what is missing."""
+    """Describe what a document without measurable claims contains, and what it lacks."""
     if report.unreadable:
         return f"nothing of it could be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"

@@ -1,4 +1,4 @@
-"""Per-user files: preferences, the copied command, and path completion."""
+"""Per-user files (preferences, the copied command) and path completion."""
 
 import contextlib
 import json
@@ -9,22 +9,22 @@ from typing import BinaryIO, NamedTuple
 
 
 def state_folder() -> Path:
-    """Return the folder for the app's state."""
+    """Return the folder in which the lab keeps its state."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("tuilab"))
 
 
 def write_private(path: Path, text: str) -> bool:
-    """Write a file that only its owner can read; False if that is not possible."""
+    """Write a file that only its owner can read; return False on failure."""
     from tuilab.model.files import write_text  # after the first paint
 
     try:
-        if not path.is_absolute():  # the home folder is not known
+        if not path.is_absolute():  # the home folder is unknown
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and path.stat().st_uid != os.geteuid()):
-            return False  # anyone may have put it into the temporary folder
+            return False  # in the temporary folder, another user may have created the file
         write_text(path, [text])
     except OSError:
         return False
@@ -32,7 +32,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a small file of the lab without waiting for a pipe in its place. Raises OSError."""
+    """Open a small file of the lab without blocking if a pipe has replaced it. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -62,13 +62,14 @@ def preferences() -> Preferences:
 
 
 def _read_preferences() -> Preferences:
-    """Read the preferences. Raises OSError if an existing file cannot be read: writing would lose it."""
+    """Read the preferences. Raises OSError if an existing file is unreadable: writing would overwrite it."""
     try:
         with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
         theme = str(found.get("theme", ""))
         recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
-    except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):  # missing or not ours
+    # the file is missing or belongs to another user
+    except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):
         return Preferences()
     from tuilab.model.sanitize import sanitize_line
 
@@ -77,19 +78,19 @@ def _read_preferences() -> Preferences:
 
 
 def _remember(change: Callable[[Preferences], Preferences]) -> None:
-    """Change the preferences. If they cannot be read or written, the change holds for this start only."""
+    """Change the preferences. If the file cannot be read or written, the change lasts until the lab ends."""
     with contextlib.suppress(OSError):
         text = json.dumps(change(_read_preferences())._asdict())
         write_private(state_folder() / "preferences.json", text)
 
 
 def remember_theme(name: str) -> None:
-    """Save another theme."""
+    """Save the name of the chosen theme."""
     _remember(lambda before: before._replace(theme=name))
 
 
 def remember_opened(path: str) -> None:
-    """Put a path first among the recent ones, as an absolute path.
+    """Move a path to the front of the recent ones, as an absolute path.
 
     Paths that are not UTF-8 are not saved.
     """
@@ -104,27 +105,29 @@ def reopened() -> list[str]:
 
 
 def from_here(path: str) -> str:
-    """Return an opened path as typed from the current folder."""
+    """Shorten a recent path to what a user would type in the current folder."""
     verb, words = _parted(path)
     folder = f"{Path.cwd()}/"
     return verb + words.removeprefix(folder) if words != folder else path
 
 
 def _whole(path: str) -> str:
-    """Return the absolute path if the file exists."""
+    """Return the path as an absolute one if the file exists."""
     verb, words = _parted(path)
     place, option, shapes = words.partition(INPUT)
     return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """Split off `watch `; "" if it is missing."""
+    """Split off the prefix `watch `; it is "" if the path has none."""
     verb = "watch " * path.startswith("watch ")
     return verb, path.removeprefix(verb)
 
 
 def _is_there(words: str) -> bool:
-    """Return True if the file exists, without a function's or signature's name and its shapes."""
+    """Return whether the file exists, ignoring a function or signature name and input shapes after
+    its path.
+    """
     words = words.partition(INPUT)[0]
     try:
         names = [os.path.expanduser(name) for name in (words, words.rpartition(":")[0]) if name]
@@ -134,7 +137,7 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Put an environment first among the added ones, replacing one with the same name."""
+    """Move an environment to the front of the added ones; it replaces one with the same name."""
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 
@@ -147,7 +150,7 @@ def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tu
 
 
 def completed(typed: str) -> str | None:
-    """Return the first file or folder by name that starts with the typed text; None if there is none."""
+    """Return the first file or folder, by name, that starts with the typed text; None if there is none."""
     if not typed:
         return None
     path = Path(os.path.expanduser(typed))
@@ -161,19 +164,21 @@ def completed(typed: str) -> str | None:
 
 
 def completed_to_file(typed: str) -> str | None:
-    """Return the file that completes the typed text, if that is a proper prefix of a name."""
+    """Return the file whose name completes the typed text; None if the text is already complete."""
     whole = completed(typed) if typed and not _is_there(typed) else None
     return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 
 def keep_command(line: str) -> Path | None:
-    """Also save a copied command to a file, because a clipboard may not work over ssh; None on failure."""
+    """Also save a copied command to a file, because a clipboard may not work over ssh. Returns None on
+    failure.
+    """
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 
 
 def keep_fault(error: BaseException | None) -> str:
-    """Write a report about an error of the lab itself; returns the message for the user."""
+    """Write a report about an error in the lab itself; return the message for the user."""
     import tempfile
     import traceback
 
@@ -191,12 +196,12 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Return True if the lab has never been opened here; only once."""
+    """Return whether the lab is opened for the first time here; True only once."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():
             return False
-    except OSError:  # an unreadable home folder
+    except OSError:  # the home folder is unreadable
         return False
     write_private(mark, "")
     return True

@@ -24,13 +24,13 @@ PATIENCE_S = 60.0
 
 
 class Stoppable(Protocol):
-    """Work on a fleet that can be stopped."""
+    """Work on a fleet that the user can stop."""
 
     async def run(self) -> object:
         """Run to completion."""
 
     async def stop(self) -> None:
-        """Stop soon."""
+        """Request a stop. Does not wait."""
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
@@ -44,7 +44,7 @@ async def open_grid(on: str, jobs: int) -> Grid:
 
 
 class Fleet:
-    """A fleet's nodes; use with `async with`. Their results are saved in the history as they arrive."""
+    """A fleet's nodes, for `async with`. Results are saved in the history as they arrive."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: called with each node's activity. say: called with messages about the history.
+        """progress: called with the activity of each node. say: called with messages about the history.
 
-        patience_s: how long to wait for a node that can measure.
+        patience_s: seconds to wait for a node that can measure.
         """
         self._grid, self._patience_s = grid, patience_s
         self._progress, self._say = progress, say
@@ -72,12 +72,12 @@ class Fleet:
             self._say(words)
 
     def stop(self) -> None:
-        """Stop every node and keep its data."""
+        """Stop every node and keep the data."""
         self._stop.set()
 
     @property
     def stopped(self) -> bool:
-        """True if it was stopped."""
+        """True after `stop`."""
         return self._stop.is_set()
 
     async def sweep(
@@ -107,8 +107,7 @@ class Fleet:
     ) -> dict[int, str]:
         """Measure each choice on one node. told: called with each result.
 
-        Returns the failed ones by index in `choices`, with the reason. Raises WorkerError if no node can
-        measure.
+        Returns the reason for each failure, by index in `choices`. Raises WorkerError if no node can measure.
         """
 
         def measured(key: int, state: RunState) -> None:
@@ -128,7 +127,7 @@ class Fleet:
         return work.failed
 
     async def _carry_out(self, work: Stoppable) -> None:
-        """Run to the end, or until stopped."""
+        """Run the work until it finishes or is stopped."""
         running = asyncio.ensure_future(work.run())
         asked = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,6 @@
-"""Operations on saved runs, for commands, scripts and pages that query the history next to the screen."""
+"""Operations on saved runs for commands, scripts, and pages that query the history while the screen stays
+responsive.
+"""
 
 import sqlite3
 import threading
@@ -42,11 +44,11 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""Milliseconds to wait for another program's lock; only the page's own thread waits."""
+"""Milliseconds to wait for a lock that another program holds; only the page's own thread waits."""
 LARGEST_BRIEF = 16 * 2**20
-"""Bytes of events above which a run's summary is computed only on request."""
+"""Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
-"""Number of runs that a list reads at once."""
+"""Number of runs per page of a list."""
 MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
@@ -55,22 +57,21 @@ STAYS = "Pinned and running runs are kept."
 
 
 def to_read() -> Store:
-    """Open the user's history, even if it is read-only now."""
+    """Open the user's history for reading, even if the file is currently read-only."""
     return Store.open(to_read=True)
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Return True if the error means that the disk is full."""
+    """Return whether the error means that the disk is full."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 class Stopped(Exception):
-    """The user stopped an operation; the message says what was finished, if anything."""
+    """The user stopped an operation; the message says which part was completed, if any."""
 
 
 class CancellableProgress:
-    """Progress of a long operation, and whether to continue. Shared by the page and the operation's
-    thread.
+    """Progress of a long operation, and a flag that stops it. Shared by the page and the operation's thread.
 
     note: text after the progress.
     """
@@ -85,7 +86,7 @@ class CancellableProgress:
 
     @property
     def stopping(self) -> bool:
-        """True if a stop was requested."""
+        """True after a stop was requested."""
         return self._stop.is_set()
 
     def at(self, done: int, total: int = 0) -> None:
@@ -99,14 +100,14 @@ class CancellableProgress:
             raise Stopped
 
     def words(self) -> str:
-        """Return `Importing runs.jsonl, 3 of 20… {history.stop} stops`."""
+        """Return the progress as text, such as `Importing runs.jsonl, 3 of 20… {history.stop} stops`."""
         how = f", {self.done:,} of {self.total:,}" if self.total else f", {self.done:,}" if self.done else ""
         ending = "stopping" if self.stopping else "{history.stop} stops"
         return f"{self.what}{how}… {ending}{self.note}"
 
 
 class History:
-    """Saved runs: find, read, tag, pin, delete and restore. A run is given by its id.
+    """Operations on saved runs: find, read, tag, pin, delete and restore. Methods take a run's id.
 
     Belongs to the thread that opened its store. Methods raise sqlite3.Error if the store is unusable.
     """
@@ -116,23 +117,25 @@ class History:
 
     @property
     def messages(self) -> Sequence[str]:
-        """Messages for the user about opening the history."""
+        """Messages about opening the history, for the user."""
         return self.store.messages
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """The damaged part of each run that was read and found damaged."""
+        """The unreadable part of each damaged run that has been read."""
         return self.store.unread
 
     @property
     def takes_nothing(self) -> bool:
-        """True if the history is read-only now."""
+        """True if the history is currently read-only."""
         return self.store.unwritable is not None
 
     def runs(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[RunLine]:
-        """List the latest runs that contain each word of `search`. titles: of presets, also searched."""
+        """List the latest runs that contain each word of `search`. titles: preset titles to search
+        as well.
+        """
         return self.store.runs(search, limit, titles=titles)
 
     def find(self, start: str) -> RunLine:
@@ -183,27 +186,29 @@ class History:
                 self.store.pin(run, kind)
 
     def delete(self, runs: Iterable[str]) -> None:
-        """Delete runs; `undelete` can restore them for a week."""
+        """Delete runs; `undelete` can restore them within a week."""
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Restore a deleted run by its full id, or the last deletion; returns the runs."""
+        """Restore a deleted run by its full id, or undo the last deletion; return the restored runs."""
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Find runs older than `days`, then the oldest runs until at most `size` bytes remain."""
+        """Find runs older than `days`, and the oldest further runs that must go to keep at most
+        `size` bytes.
+        """
         return self.store.prune_candidates(days, size)
 
     def prune(self, found: PruneCandidates) -> list[str]:
-        """Delete what `prunable` found; returns the runs. `undelete` restores them together."""
+        """Delete the runs found by `prunable` and return them. `undelete` restores them together."""
         return self.store.soft_delete(found.runs)
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Open this history on a full disk: what is removed makes it smaller at once.
+        """Open this history on a full disk: a deletion makes the file smaller at once.
 
-        Closes this one. say: called with the place of the temporary copy. Raises OSError if no other disk has
-        room for it.
+        Closes this object. say: called with the place of the temporary copy. Raises OSError if no other disk
+        has room for the copy.
         """
         file = self.store.unwritable or self.store.file
         if file is None:
@@ -216,9 +221,10 @@ class History:
     def clean_up(
         self, going: Callable[[int, int], bool] = lambda done, total: True, *, for_good: bool = False
     ) -> int:
-        """Remove runs deleted more than a week ago, and free their space; returns the number of runs.
+        """Remove runs deleted more than a week ago and free their space; return the number of runs.
 
-        going: called with the number removed and the total; False stops. for_good: remove all deleted runs.
+        going: called with the number removed and the total; returns False to stop. for_good: remove all
+        deleted runs.
         """
         gone = self.store.purge(going=going)
         if for_good:
@@ -231,7 +237,7 @@ class History:
         write_recording(file, self.store.events(self.find(start).run))
 
     def import_file(self, file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
-        """Import the runs of a recording and compute their results; returns their ids.
+        """Import the runs in a recording and compute their results; return their ids.
 
         at: called with the number done and the total. Raises InputError.
         """
@@ -244,9 +250,10 @@ class History:
         return runs
 
     def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
-        """Verify every event of the history, or of a damaged `file` set aside.
+        """Verify every event in the history, or in a damaged `file` that was set aside.
 
-        repair: recover the readable part; of a file, into this history. Raises InputError.
+        repair: recover the readable part; the part recovered from a file goes into this history. Raises
+        InputError.
         """
         if self.store.file is None:
             raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
@@ -261,7 +268,7 @@ class History:
                 report = verify(which)
                 return report, self._replaced(which) if report.findings else None
             done = recover(file, self.store.file)
-            if done.lost:  # damage that persists when it is read again
+            if done.lost:  # the damage persists on a second read
                 more = recover(file, self.store.file)
                 runs, rounds = done.runs + more.runs, done.rounds + more.rounds
                 done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
@@ -274,7 +281,7 @@ class History:
             raise InputError(str(which), why, "a history that can be read") from None
 
     def _replaced(self, file: Path) -> Repaired:
-        """Repair the history's own file, which this process does not use meanwhile."""
+        """Repair the history's own file while this process does not use it."""
         self.store.close()
         try:
             return recover(file)
@@ -284,7 +291,7 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return each machine's summary by preset, and why some are missing; "" if none.
+        """Return each machine's summary by preset, and why some are missing ("" if none is).
 
         at: called with the number done and the total.
         """
@@ -296,9 +303,9 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Take in runs that continued after their lab was gone. stop: end those still running.
+        """Import runs that continued after their lab ended. stop: end the runs that are still active.
 
-        None if the history is in memory.
+        Returns None if the history is in memory.
         """
         from tuilab.lab.results import work_out_unattended
 
@@ -316,9 +323,9 @@ class History:
 
 
 class HistoryClient:
-    """Queries the history next to the screen: in a thread, with its own connection per call.
+    """Queries the history without blocking the screen: in a thread, with a separate connection per call.
 
-    Each call raises its own errors: sqlite3.Error.
+    Calls raise sqlite3.Error.
     """
 
     def __init__(self, store: Store) -> None:
@@ -328,7 +335,7 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Return the result of `call` from a thread; a store in memory is used here."""
+        """Run `call` in a thread and return its result; a store in memory is used in this thread."""
         if not self._store.has_second:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
@@ -343,7 +350,7 @@ class HistoryClient:
                     self._own.store.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
                 return call(self._own)
             except sqlite3.Error:
-                self._let_go()  # the file may be replaced before the next call
+                self._let_go()  # another process may replace the file before the next call
                 raise
             finally:
                 if self._closed:
@@ -355,7 +362,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection, or let the active call close it."""
+        """Close the connection; if a call is active, that call closes it."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:
@@ -365,7 +372,7 @@ class HistoryClient:
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """Return the user's message for a store error."""
+    """Return a message for the user about a store error."""
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
@@ -374,7 +381,7 @@ def trouble(error: sqlite3.Error) -> str:
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
-    """Yield the events until stopped. Raises Stopped."""
+    """Yield the events. Raises Stopped after a requested stop."""
     for number, event in enumerate(events):
         if number % CHECK_EVERY == 0:
             going.check()
@@ -382,23 +389,23 @@ def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Eve
 
 
 def work_out(history: History, entry: Entry) -> Brief | None:
-    """Compute and save a run's summary from its events; None for a run that is too large."""
+    """Compute a run's summary from its events and save it; return None for a run that is too large."""
     if entry.line.size > LARGEST_BRIEF:
         return None
     try:
         found = brief(history.store.state(entry.run))
     except (ValueError, ArithmeticError):
-        found = Brief(entry.line.rounds)  # a run without a summary is still in the history
+        found = Brief(entry.line.rounds)  # the run is in the history even without a summary
     found = msgspec.structs.replace(found, rounds=entry.line.rounds)
     try:
         history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
-        pass  # it is computed again next time
+        pass  # the summary is computed again next time
     return found
 
 
 def ghosts(history: History) -> list[RunState]:
-    """Return the latest pinned runs, to draw under others."""
+    """Return the latest pinned runs, to draw under other runs."""
     lines = [entry.line for entry in browse.pinned(history.store)]
     states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
@@ -407,7 +414,7 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """Return the total size, and the page that contains the cursor."""
+    """Return the total number of runs, and the page that contains the cursor."""
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
     number = place // PAGE
@@ -428,9 +435,10 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Compare these runs with the baseline among them, else the first; a single run with its baseline.
+    """Compare these runs with the baseline among them, else with the first; compare a single run with its
+    baseline.
 
-    None if there is nothing to compare. Raises Stopped.
+    Returns None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -441,7 +449,7 @@ def compared(
         kin = [e for e in others if e.line.workload == own.line.workload]
         same = [e for e in kin if e.line.preset == own.line.preset]
         chosen = [*(same or kin)[:1], own]
-    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # the reference comes first
+    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # the reference run comes first
     if len(chosen) < 2:
         return chosen, None
     states = []
@@ -452,7 +460,7 @@ def compared(
 
 
 def recordings(folder: Path) -> list[Path]:
-    """Return the recordings in a folder, latest first."""
+    """Return the recordings in a folder, newest first."""
     try:
         files = [path for path in folder.glob("*.jsonl") if path.is_file()]
         return sorted(files, key=lambda path: -path.stat().st_mtime)[:MOST_FILES]
@@ -464,14 +472,14 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def titled(entries: Sequence[Entry]) -> str:
-    """Return `stft-small of 2026-01-05 10:00`, `3 runs`."""
+    """Name one run by title and time (`stft-small of 2026-01-05 10:00`), or several by number (`3 runs`)."""
     if len(entries) != 1:
         return plural(len(entries), "run")
     return f"{entries[0].name} of {when(entries[0].line.at)}"
 
 
 def tags_of(line: str) -> list[str]:
-    """Split typed tags, each once, in the store's form."""
+    """Split typed tags in the form in which the store keeps them, without duplicates."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
@@ -490,7 +498,7 @@ def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> s
 
 
 def write_note(history: History, entry: Entry, text: str) -> str:
-    """Save or remove the note of a run."""
+    """Save the note of a run; empty text removes it."""
     history.note(entry.run, text)
     return f"The note on {titled([entry])} is {'kept' if text.strip() else 'removed'}."
 
@@ -503,7 +511,7 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin as ghost or baseline, or unpin if all are pinned that way."""
+    """Pin runs as ghost or baseline; if all are pinned that way already, unpin them."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
@@ -522,7 +530,7 @@ def undo(history: History) -> str:
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete these runs, and remove those deleted long ago. Raises Stopped after the deletion."""
+    """Delete these runs, and remove those deleted long ago. Raises Stopped after deleting the runs."""
 
     def on(done: int, total: int) -> bool:
         going.at(done, total)
@@ -550,7 +558,7 @@ def pruning(found: PruneCandidates) -> str:
 
 
 def take_in(history: History, file: Path, going: CancellableProgress) -> str:
-    """Import a recording. Raises Stopped, and errors of `History.import_file`."""
+    """Import a recording. Raises Stopped, and the errors of `History.import_file`."""
     before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
     try:
         found = len(history.import_file(file, going.at))

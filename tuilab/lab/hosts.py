@@ -1,4 +1,4 @@
-"""The lab's other hosts: which exist, their state, and which ones measure."""
+"""The lab's other hosts: which were added, their state, and which can measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Host:
     """One host as its worker reports it."""
 
     name: str
-    """The ssh name."""
+    """The host's ssh name."""
     stage: str = "connecting"
     """What its worker is doing, in words."""
     machine: Machine | None = None
@@ -28,25 +28,22 @@ class Host:
     problem: str = ""
     """Why it is unavailable; "" if it is available."""
     environment: str = ""
-    """For an environment of this machine, as the user named it:
-
-    `NAME=PATH[,VARIABLE=VALUE…]`; "" for a machine.
-    """
+    """The environment's definition as the user wrote it, `NAME=PATH[,VARIABLE=VALUE…]`; "" for a machine."""
 
 
 @dataclass
 class Hosts:
-    """Every added host in order; this machine is not included."""
+    """All added hosts in order, without this machine."""
 
     known: dict[str, Host] = field(default_factory=dict)
-    """By name."""
+    """Hosts by name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Sentences that the user has not seen yet."""
+    """Sentences that the user has not seen yet, with their severity."""
 
     def add(self, name: str, environment: str = "") -> bool:
-        """Add a host; False if it is known. Raises InputError for an invalid name.
+        """Add a host; return False if it was already added. Raises InputError for an invalid name.
 
-        environment: of this machine, as a user names it.
+        environment: an environment of this machine, as the user wrote it.
         """
         from tuilab.runner.ssh import command
 
@@ -61,20 +58,22 @@ class Hosts:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machines of hosts that are or were ready."""
+        """The machines of the hosts that are ready or have been ready."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
 
     @property
     def environments(self) -> tuple[str, ...]:
-        """Hosts that are environments of this machine."""
+        """The hosts that are environments of this machine."""
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure it: every host; for a user's file only the environments."""
+        """Return the hosts that can measure these settings: all hosts, or only environments for a user's
+        file.
+        """
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Apply a worker's event; returns lines for the log."""
+        """Apply a worker's event; return lines for the log."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []
@@ -104,14 +103,14 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """Describe a host's state in a line."""
+    """Describe a host's state in one line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
 
 
 def words(machine: Machine) -> str:
-    """Describe a host in a few words: its GPUs, or its processor."""
+    """Describe a host in a few words: its GPUs, or else its processor."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
@@ -119,19 +118,19 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return the extra stops of the device slider: each host, and all together."""
+    """Return the extra stops of the device slider: one per host, and one for all hosts together."""
     return (*known, EVERYWHERE) if known else ()
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts of a stop, by their names in `Arm.host`; any other stop is this machine."""
+    """Return the hosts at a stop, by their names in `Arm.host`; stops without hosts mean this machine."""
     if stop == EVERYWHERE:
         return ("", *known)
     return (stop,) if stop in known else ("",)
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the stop for these hosts; "" if this machine's devices have their own stops."""
+    """Return the stop for these hosts; "" for stops of this machine's devices."""
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE
@@ -140,8 +139,8 @@ def stop_of_hosts(hosts: Sequence[str]) -> str:
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
     """Return typed hosts by their names in `Arm.host`; this machine if none is given.
 
-    file: of a user's own code. Raises InputError for a name that ssh could misread, and for another host with
-    such a file.
+    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if such a file
+    would be measured on another host.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -68,7 +68,7 @@ What = str | Preset | Settings
 
 
 class Lab(RunController):
-    """One worker (or one on each host), one history, and the state that a screen draws.
+    """One worker (or one per host), one history, and the state that a screen draws.
 
         async def main(lab: Lab) -> None:
             result = await lab.measure("stft-small", budget="quick")
@@ -77,7 +77,8 @@ class Lab(RunController):
         Lab.run(main)
 
     `async with Lab() as lab` does the same inside a program that has an event loop, such as a notebook. All
-    methods belong to that loop. Runs are kept in the history as they grow, as those of the screen are.
+    methods must be called in that loop. Runs are saved in the history while they are measured, as on the
+    screen.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Lab(RunController):
         self.diagnosis: DoctorReport | None = None
         """The result of the last `doctor`."""
         self.devices = Devices()
-        """Empty until sampling starts."""
+        """Device samples; empty until sampling starts."""
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
         self._news = asyncio.Event()
@@ -144,13 +145,15 @@ class Lab(RunController):
             self._say(words)
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Load the presets of these folders, or of the usual ones. found: already read."""
+        """Load the presets from these folders, or from the default ones. found: presets that were already
+        read.
+        """
         self.state.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
-        """Open a preset by name or file, else the first, without measuring.
+        """Open a preset by name or file, else the first preset, without measuring.
 
-        Returns the problem with the name; "" if none.
+        Returns the problem with the name; "" if there is none.
         """
         state, wrong = self.state, ""
         try:
@@ -167,7 +170,7 @@ class Lab(RunController):
         return wrong
 
     async def close(self) -> str:
-        """Close the workers and the history; returns a message about data that could not be written.
+        """Close the workers and the history; return a message about data that could not be written.
 
         An active run is stopped first and keeps its data.
         """
@@ -178,7 +181,7 @@ class Lab(RunController):
         return self.saved.close()
 
     def kill_now(self) -> None:
-        """End the workers at once, without waiting for their data."""
+        """Kill the workers without waiting for their data."""
         self.runner.kill_now()
 
     @property
@@ -187,9 +190,9 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """Also measure in another environment of this machine, in turns: `NAME=PATH[,VARIABLE=VALUE…]`.
+        """Also measure in another environment of this machine (`NAME=PATH[,VARIABLE=VALUE…]`), taking turns.
 
-        Returns its name and saves it. Raises InputError.
+        Returns the environment's name and saves the definition. Raises InputError.
         """
         from tuilab.interpreter import environments
 
@@ -207,11 +210,11 @@ class Lab(RunController):
     # What changes
 
     def changed(self, change: Change) -> None:
-        """Notify every listener of a change without an event, such as which arms are drawn."""
+        """Notify every listener of a change without an event, such as a change in which arms are drawn."""
         self._told(change)
 
     def receive(self, event: Event) -> None:
-        """Fold in a worker's event; at the end of a run, first add the range of similar runs."""
+        """Apply a worker's event; at the end of a run, first add the range of similar runs."""
         if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
@@ -219,8 +222,9 @@ class Lab(RunController):
             self._spawn(self._measure_roofs(event.run))
 
     async def _measure_roofs(self, run: str) -> None:
-        """Measure the machine's limits while no other request waits, and save them with the run."""
-        with contextlib.suppress(InputError, WorkerError):  # something else was asked: the next run tells
+        """Measure the machine's rooflines while no other request is pending, and save them with the run."""
+        # another request has arrived: the rooflines are measured after the next run
+        with contextlib.suppress(InputError, WorkerError):
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))
             self.saved.conclude(run)
@@ -243,7 +247,9 @@ class Lab(RunController):
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Wait for every worker; returns each host's machine. Raises WorkerError if one is unavailable."""
+        """Wait for all workers; return the machine of each host. Raises WorkerError if a host is
+        unavailable.
+        """
         self._failed.clear()
         await self.start()
         if self.state.worker.phase == "down" and HERE in self.hosts:
@@ -258,7 +264,7 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Return the settings to measure. Raises InputError, or Unanswered if own code raises."""
+        """Return the settings to measure. Raises InputError, or Unanswered if the user's code raises."""
         if isinstance(what, Settings):
             return what
         preset, own = (what, None) if isinstance(what, Preset) else await self.find(what, resolve(what))
@@ -271,7 +277,7 @@ class Lab(RunController):
         opening: Opening = AS_IT_IS,
         heard: Callable[[Progress], None] | None = None,
     ) -> tuple[Preset, Own | None]:
-        """Return a subject's preset; of own code also its declaration and file.
+        """Find a subject's preset; for the user's own code, also its declaration and file.
 
         words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
         Unanswered with the traceback of the user's code.
@@ -285,19 +291,21 @@ class Lab(RunController):
     async def measure(
         self, what: What, *, budget: BudgetName = "standard", cold: bool = False, together: bool = False
     ) -> RunResult:
-        """Measure to the end, along the preset's own sweep if it has one.
+        """Measure a subject to the end, along the preset's own sweep if it has one.
 
-        cold: rotate inputs beyond the last-level cache. together: one worker per device, measured one at a
-        time and then all at once. If `stop` ended the run, the result has status `cancelled` and its data so
-        far. Raises InputError, and WorkerError if no worker is available.
+        cold: rotate through inputs that together exceed the last-level cache. together: use one worker per
+        device, and measure the devices one at a time and then all at once. If `stop` ended the run, the
+        result has status `cancelled` and the data so far. Raises InputError, and WorkerError if no worker is
+        available.
         """
         settings = await self.settings(what)
         return await self._measure(settings, budget, settings.preset.sweep, cold, together)
 
     async def watch(self, command: Sequence[str], *, once: bool = False) -> Page:
-        """Watch a program (`["train.py", "--epochs", "3"]`) to its end; its output goes to ours.
+        """Watch a program (`["train.py", "--epochs", "3"]`) until it ends, passing its output through.
 
-        once: a single profiler window, as early as possible. Raises InputError if it cannot be started.
+        once: profile a single window, as early as possible. Raises InputError if the program cannot be
+        started.
         """
         with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
             file = Path(folder, "page.json")
@@ -318,10 +326,10 @@ class Lab(RunController):
         cold: bool = False,
         refine: bool = True,
     ) -> RunResult:
-        """Measure at many sizes: along `axes` (`samples=256:1M:x4`), else the preset's own or default
+        """Measure at many sizes: along `axes` (`samples=256:1M:x4`), else along the preset's own or default
         sweep.
 
-        refine: then search for the crossover. Otherwise like `measure`.
+        refine: search for the crossover afterwards. Otherwise like `measure`.
         """
         settings = await self.settings(what)
         sweep = axes if isinstance(axes, Sweep) else chosen_sweep(settings, axes, refine)
@@ -361,9 +369,9 @@ class Lab(RunController):
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
-        """Run a request to the end. earlier: the saved run that it continues.
+        """Carry out a request to the end. earlier: the saved run that the request continues.
 
-        Raises WorkerError if it did not start.
+        Raises WorkerError if the run did not start.
         """
         if earlier is not None:
             request = self.saved.extend(request)
@@ -382,14 +390,14 @@ class Lab(RunController):
         return self.result()
 
     async def resume(self, run: str) -> RunResult:
-        """Measure the missing part of a saved run into the same run, on this lab's hosts.
+        """Measure the missing part of a saved run on this lab's hosts, and add it to the run.
 
-        Raises InputError if nothing is missing, or the machine or code has changed.
+        Raises InputError if nothing is missing, or if the machine or the code has changed.
         """
         from tuilab.lab import resume
 
         earlier = self.history.state(run)
-        if not self.state.presets:  # for judging its claims at the end
+        if not self.state.presets:  # needed to judge the preset's claims at the end
             self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)
@@ -399,9 +407,9 @@ class Lab(RunController):
     # Controls: requests are carried out soon, and subscribers are notified.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
-        """Measure the current settings instead of the active run; False before a preset is chosen.
+        """Measure the current settings instead of the active run; return False if no preset is chosen.
 
-        A finished run of the same settings that missed its precision is resumed.
+        A finished run of the same settings that missed its target precision is resumed.
         """
         further = self.state.further(budget) if sweep is None else None
         if further is not None and not self.saved.go_on(further):
@@ -409,11 +417,11 @@ class Lab(RunController):
         return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
-        """Undo the last change of settings; False if there was none."""
+        """Undo the last change of settings; return False if there is none."""
         return self._gone(self.state.undo())
 
     def redo(self) -> bool:
-        """Redo the last undone change; False if there is none."""
+        """Redo the last undone change; return False if there is none."""
         return self._gone(self.state.redo())
 
     def _gone(self, changed: bool) -> bool:
@@ -422,7 +430,7 @@ class Lab(RunController):
         return changed
 
     def restore(self) -> None:
-        """Restore the values of the preset's document."""
+        """Restore the preset's original values."""
         if (settings := self.state.settings) is not None:
             self.set(settings.as_declared)
 
@@ -436,9 +444,9 @@ class Lab(RunController):
         self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
-        """Apply a preset, with nothing measured on the screen yet.
+        """Apply a preset without showing a measurement.
 
-        sizes: values for its parameters, as near as their limits allow.
+        sizes: values for its parameters, adjusted to their limits.
         """
         self.stop()
         self.state.put_away()
@@ -448,7 +456,7 @@ class Lab(RunController):
         self._moved(quiet=True)
 
     def add_preset(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset to the list. own: for a user's code, its declaration and file."""
+        """Add a preset to the list. own: declaration and file of the user's code."""
         self.state.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
@@ -463,17 +471,19 @@ class Lab(RunController):
     # Asking
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Return where each op of this machine's arms runs, and whether a GPU would run it. Raises like
-        `ask`.
+        """Return where each op in this machine's arms runs, and whether a GPU could run it. Raises the errors
+        of `ask`.
 
-        Waits for the machine, then asks about one arm per device and variant.
+        Waits for the machine, and asks about one arm per device and variant.
         """
         arms = representative(settings, self.state.machine)
         question = ExplainScenario(scenario=settings.scenario, arms=arms)
         return await self.questions.ask("explain-scenario", question, ScenarioExplanation)
 
     async def profile(self, question: ProfileArm) -> Profile:
-        """Profile one arm of the run on the screen; the profile is saved with the run. Raises like `ask`."""
+        """Profile an arm of the run on the screen and save the profile with the run. Raises the errors of
+        `ask`.
+        """
         run = self.state.shown.run
         found = await self.questions.ask("profile", question, Profile)
         if run:
@@ -481,27 +491,27 @@ class Lab(RunController):
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
-        """Return why TensorFlow sees no GPU on this machine, and remember it. Takes at most 30 s.
+        """Find out why TensorFlow sees no GPU on this machine; keep the report. Takes at most 30 s.
 
         wait: called in another thread with the extra seconds while the driver compiles kernels.
         """
         from tuilab.doctor.examine import examine
 
-        # Text from drivers, files and libraries is outside text.
+        # Text from drivers, files and libraries is untrusted.
         self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 
     # Earlier runs
 
     async def replay(self, run: str) -> Replay:
-        """Replay a recorded run: of the history (`run:ID`) or a file. Raises InputError."""
+        """Replay a recorded run, from the history (`run:ID`) or from a file. Raises InputError."""
         replay = await self.saved.load(run)
         self.stop()
         self.playback.begin(replay)
         return replay
 
     async def show_pinned(self) -> None:
-        """Draw the pinned runs under runs of the same workload."""
+        """Draw pinned runs of the same workload under the current run."""
         try:
             if await self.saved.load_pinned():
                 self.changed(Change.LOOK)

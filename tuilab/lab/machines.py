@@ -1,4 +1,4 @@
-"""Compute machine summaries for new runs in the history."""
+"""Computes machine summaries for new runs in the history."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,9 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Summarize the machines of every run that lacks it. at: called with the number done and the total.
+    """Summarize the machines of every run without a summary. at: called with the number done and the total.
 
-    Returns why some could not be saved, "" if all were.
+    Returns why some summaries could not be saved, or "".
     """
     try:
         runs = unsummed(store)
@@ -36,7 +36,7 @@ def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> No
     try:
         found = machine_summaries(state, claims.get(state.preset, ())) if state.run else ()
     except (ValueError, ArithmeticError):
-        found = ()  # a run without a summary is still in the history
+        found = ()  # the run is in the history even without a summary
     keep(store, run, found)
 
 
@@ -49,14 +49,14 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
 
     preset: str
     differing: str
-    """Parameters and values in which these runs differ from the preset's others."""
+    """Parameters and values that set these runs apart from the preset's other runs."""
     row: Row
     disagreements: tuple[str, ...]
-    """What the preset's machines disagree on."""
+    """Claims on which the preset's machines disagree."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Return every line, and why some are missing, else "". Slow for new runs."""
+    """Load all lines, and the reason why some are missing ("" if none is). Slow if runs are new."""
     own = store.again().draft()
     try:
         problem = sum_up(own)

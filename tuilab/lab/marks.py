@@ -11,14 +11,14 @@ WORDS = get_args(VerdictWord)
 
 
 def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
-    """Return the verdict of each preset measured on that machine (by its key); {} if the file is
+    """Return the verdict of each preset measured on a machine, given its key; {} if the file is
     unreadable.
     """
     return _all(folder).get(machine, {})
 
 
 def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
-    """Replace that machine's verdicts. If the file cannot be written, they hold for this start only."""
+    """Replace the machine's verdicts. If the file cannot be written, they last until the lab ends."""
     write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
 
 
@@ -34,5 +34,6 @@ def _all(folder: Path) -> dict[str, dict[str, VerdictWord]]:
             str(key): {str(name): word for name, word in of_machine.items() if word in WORDS}
             for key, of_machine in found.items()
         }
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing or not ours
+    # the file is missing or belongs to another user
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return {}

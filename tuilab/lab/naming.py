@@ -1,4 +1,4 @@
-"""Turn a user's words into a typed subject, or reject them; no other module interprets these words."""
+"""Turns a user's words into a typed subject, or rejects them. No other module interprets these words."""
 
 import ast
 from pathlib import Path
@@ -19,20 +19,20 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Before the path of a program: run and watch it."""
+"""Prefix of a program's path: run and watch the program."""
 CHECK = "check "
-"""Before the path of a file: check it as an article, whatever else it could be."""
+"""Prefix of a file's path: check the file as an article, even if it could be something else."""
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
-"""Bytes of a file of code."""
+"""Maximum size of a code file, in bytes."""
 MOST_NAMES = 8
 """Maximum number of names listed when the requested one is missing."""
 
 
 def resolve(words: str) -> Subject:
-    """Return what the words name. Runs none of a file.
+    """Return the subject that the words name, without running any file.
 
-    Raises InputError if code or a model is named and its file is missing or lacks the name.
+    Raises InputError if the words name code or a model whose file is missing or lacks that name.
     """
     if words.startswith(WATCH):
         return Program(words.removeprefix(WATCH))
@@ -60,7 +60,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """True for a folder that holds a SavedModel, and for any folder written with a slash."""
+    """Return whether a folder holds a SavedModel; also True for any folder written with a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())
@@ -69,7 +69,7 @@ def _is_model_folder(words: str) -> bool:
 
 
 def _folder(words: str) -> Path:
-    """Return the folder in `FOLDER` or `FOLDER:SIGNATURE`."""
+    """Return the folder part of `FOLDER` or `FOLDER:SIGNATURE`."""
     whole = expanded(words)
     try:
         return whole if whole.is_dir() else expanded(words.rpartition(":")[0] or words)
@@ -99,7 +99,7 @@ def _model(words: str) -> Model:
 
 
 def refuse(words: str, subject: Subject) -> InputError:
-    """Return the error for a subject that is not a preset: what it is, and what to type instead."""
+    """Return the error for a subject that is not a preset: what the subject is, and what to type instead."""
     if isinstance(subject, Script):
         named = ", ".join(f"{words}:{function}" for function in list(functions(words))[:MOST_NAMES])
         ways = [f"one of its functions ({named})"] * bool(named)
@@ -118,10 +118,9 @@ def refuse(words: str, subject: Subject) -> InputError:
 
 
 def functions(name: str) -> dict[str, str]:
-    """Return a file's public functions with their descriptions.
+    """Return a file's public functions with their descriptions, without running the file.
 
-    Functions that need arguments come last, with the arguments' names. Does not run the file. Raises
-    InputError.
+    Functions that need arguments come last, with their arguments' names. Raises InputError.
     """
     module = _module(name, expanded(name))
     ready: dict[str, str] = {}
@@ -138,9 +137,9 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return True if running the file does more than define and import.
+    """Return whether running the file does more than define and import, without running it.
 
-    Does not run it. Raises InputError.
+    Raises InputError.
     """
     silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
     return any(
@@ -163,7 +162,7 @@ def _module(name: str, place: Path) -> ast.Module:
 
 
 def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module assigns; None if only running it can tell."""
+    """Return the names that a module assigns; None if they cannot be known without running it."""
     names: set[str] = set()
     waiting: list[ast.AST] = [module]
     while waiting:

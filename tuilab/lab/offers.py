@@ -1,4 +1,4 @@
-"""Choices for the user."""
+"""Choices offered to the user."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,14 +11,14 @@ class Offer(NamedTuple):
     """One row of a list."""
 
     key: str
-    """Returned when it is chosen."""
+    """Returned when the row is chosen."""
     label: str
     detail: str = ""
-    """A few more words."""
+    """A few more words about the choice."""
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:
-    """Return each preset's title and description, keyed by its index."""
+    """Return a row for each preset with title and description; its key is the preset's index."""
     out = []
     for index, preset in enumerate(presets):
         settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())

@@ -1,4 +1,4 @@
-"""Classify typed paths, and read documents with the names of the installed TensorFlow."""
+"""Classifies typed paths, and reads documents using the names in the installed TensorFlow."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Bytes of a file to check for text."""
+"""Number of bytes at the start of a file that decide whether it is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -32,7 +32,7 @@ def with_shapes(words: str) -> tuple[str, Opening]:
 
 
 def of_shapes(name: str, shapes: Sequence[str]) -> str:
-    """Join a name and shapes for `with_shapes`."""
+    """Join a name and shapes; `with_shapes` splits them again."""
     return INPUT.join([name, *shapes])
 
 
@@ -50,10 +50,10 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return what a Python file can be, best guess first; [] if it can be only one thing.
+    """Return what a Python file could be, best guess first; [] if there is only one possibility.
 
-    A program to watch if it does something when run; functions to measure; code to check if it has timings or
-    findings.
+    It is a program to watch if running it does something, functions to measure, and code to check if it has
+    timings or findings.
     """
     out = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
     out += [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
@@ -69,7 +69,7 @@ class _Nothing(msgspec.Struct):
 
 
 def read_document(path: str, say: Callable[[str], None], preview: bool = True) -> DocumentReport:
-    """Read a document, `-` for standard input. say: called with progress. Raises InputError.
+    """Read a document; `-` means standard input. say: called with progress. Raises InputError.
 
     preview: include claims from its prose.
     """
@@ -87,16 +87,16 @@ def read_stdin() -> bytes:
 
 
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
-    """Return the names of the installed TensorFlow, None if they are not known.
+    """Return the names in the installed TensorFlow, or None if they are unknown.
 
-    learn: if they are not known, ask a worker once.
+    learn: if they are unknown, ask a worker once.
     """
     api = tables.for_installed()
     return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:
-    """Ask a worker for its TensorFlow's names and save them; continue without if there is none."""
+    """Ask a worker for the names in its TensorFlow and save them; without a worker, do nothing."""
     version = tables.installed_version()
     if not version:
         say("TensorFlow is not installed, so its names are not checked")
@@ -117,5 +117,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """Return the names of the lab's TensorFlow. Raises WorkerError."""
+    """Return the names in the lab's TensorFlow. Raises WorkerError."""
     return await lab.questions.ask("api-table", _Nothing(), ApiTable)

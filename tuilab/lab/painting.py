@@ -1,4 +1,4 @@
-"""What a screen that paints asks of the lab: time to paint, and long summaries in a thread."""
+"""Gives a screen time to paint, and computes long summaries in a thread."""
 
 from collections.abc import Callable
 
@@ -9,15 +9,15 @@ from tuilab.model.requests import Painted
 
 
 class Painting:
-    """Makes the worker wait for the screen, and events wait for a summary."""
+    """Makes the worker wait until the screen has painted, and delays events during a summary."""
 
     def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
-        """send: to the worker."""
+        """send: sends a request to the worker."""
         self._state, self._send = state, send
         self._held: list[tuple[Callable[[Event], None], Event]] = []
 
     def pace(self) -> None:
-        """Make the worker wait for `painted` after each report; `sum_up` handles long runs."""
+        """Make the worker wait for `painted` after each report; summarize long runs with `sum_up`."""
         self._state.beside = self._state.paced = True
 
     def painted(self) -> None:
@@ -27,15 +27,17 @@ class Painting:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """Keep an event until the running summary is done, then pass it to `take`; False if there is none."""
+        """Queue an event until the active summary is done and pass it to `take` afterwards; return False if
+        none is active.
+        """
         if self._state.summing:
             self._held.append((take, event))
         return self._state.summing
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread; events, and with them the worker, wait meanwhile.
+        """Summarize a long run in a thread; events, and so the worker, wait meanwhile.
 
-        then: called before the waiting events are applied.
+        then: called before the queued events are applied.
         """
         self._state.summing = True
         try:

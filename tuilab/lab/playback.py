@@ -1,4 +1,4 @@
-"""The replay of a recorded run, in place of the lab's own run."""
+"""The replay of a recorded run in place of a live run."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,15 +15,15 @@ class Playback:
     def __init__(
         self, state: LabState, show: Callable[[Event], None], told: Callable[[Change], None]
     ) -> None:
-        """show: applies an event that does not come from the worker. told: notifies listeners."""
+        """show: applies an event that did not come from the worker. told: notifies listeners."""
         self._state, self._show, self._told = state, show, told
         self.replay: Replay | None = None
-        """The replay and its controls; None once something else is on the screen."""
+        """The replay and its controls; None after it was replaced on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._warned = False
 
     def begin(self, replay: Replay) -> None:
-        """Show a recorded run instead of the current one, which was stopped before."""
+        """Show a recorded run instead of the current run, which has been stopped."""
         started = replay.started
         if started is None:
             return
@@ -40,7 +40,7 @@ class Playback:
         )
 
     def command(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of the replay; False if there is none."""
+        """Pause, step, seek or change the speed of the replay; return False if there is none."""
         if self.replay is None:
             return False
         do(self.replay)
@@ -48,13 +48,15 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return True if an action that would replace a replay with a measurement needs a second request."""
+        """Return whether an action that would replace a replay with a measurement must be requested a second
+        time.
+        """
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared
 
     def end(self) -> bool:
-        """End the replay; False if there is none."""
+        """End the replay; return False if there is none."""
         playing, self._playing, self.replay = self._playing, None, None
         if playing is None:
             return False
@@ -65,6 +67,6 @@ class Playback:
         return True
 
     def close(self) -> None:
-        """Play no further."""
+        """Stop the playback for good."""
         if self._playing is not None:
             self._playing.cancel()

@@ -1,4 +1,4 @@
-"""Finds presets by name, and reads those in files."""
+"""Finds presets by name, and reads presets from files."""
 
 from tuilab import catalogue
 from tuilab.catalogue.load import Problem, read_file
@@ -11,12 +11,12 @@ from tuilab.model.subject import NamedPreset, PresetFile, Subject
 
 
 def find_preset(words: str) -> Preset:
-    """Return the preset that the words name, or that is in the file of that path. Raises InputError."""
+    """Return the preset with that name, or the one in the file at that path. Raises InputError."""
     return preset_of(words, resolve(words))
 
 
 def preset_of(words: str, subject: Subject) -> Preset:
-    """Return the preset that a subject is. Raises InputError for a subject of another kind.
+    """Return the preset of a subject. Raises InputError for other kinds of subjects.
 
     words: as typed.
     """
@@ -29,7 +29,7 @@ def preset_of(words: str, subject: Subject) -> Preset:
 
 
 def _read(path: str) -> Preset:
-    """Read a preset file. Raises InputError with its problem."""
+    """Read a preset file. Raises InputError that describes its problem."""
     read = read_file(expanded(path))
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))
@@ -37,7 +37,7 @@ def _read(path: str) -> Preset:
 
 
 def claims_of(name: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset by name; none if it no longer exists."""
+    """Return the claims of a preset, given its name; none if the preset no longer exists."""
     try:
         return catalogue.load().find(name).claims
     except InputError:

@@ -1,6 +1,6 @@
-"""From a finding to its proof: measure the pattern with the document's op and shape.
+"""Proves a finding: measures its pattern with the document's op and shape.
 
-Measures the recognised preset with the lab's own workload; never runs the document's code.
+Measures the recognised preset with one of the lab's workloads; never runs the document's code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ PATTERNS: dict[str, Pattern] = {
     "TL109": "start",
     "TL303": "host map",
 }
-# Workloads that show a pattern, best first; then any other that was recognised.
+# Workloads that show a pattern, best first; any other recognised workload comes after them.
 _BEST: dict[Pattern, tuple[str, ...]] = {
     "start": ("input_pipeline", "parsing"),
     "host map": ("training",),
@@ -46,7 +46,7 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "empty": ("plain",),
     "host map": ("serial", "parallel", "in-step"),
 }
-# Larger counts show nothing new and take minutes.
+# Larger counts show nothing more and take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
 # Ratio up to which two times are reported as equal.
 _ALIKE = 1.05
@@ -54,10 +54,10 @@ _ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, its pattern, and the preset that shows it; None if none was found.
+    """A finding, its pattern, and the preset that shows the pattern; None if no preset was found.
 
-    less: what the preset reduces compared with the document, in words. calls: number of calls in the
-    document's figure, including the first; None if not known.
+    less: how the preset is smaller than the document's code, in words. calls: number of calls in the
+    document's figure, including the first; None if unknown.
     """
 
     finding: Finding
@@ -68,28 +68,28 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a document's figure is off on this machine."""
+    """How far a document's figure is from the true one on this machine."""
 
     code: str
     """Code of the finding."""
     line: int
     """Line in the document, from 1."""
     preset: str
-    """What was measured; "" for nothing."""
+    """The measured preset; "" if nothing was measured."""
     said_s: float | None
-    """Seconds per call that code with this pattern would print; None if it times nothing."""
+    """Seconds per call that code with this pattern would print; None if it prints no time."""
     true_s: float | None
     """Actual seconds per call; None if not measured."""
     factor: float | None
-    """The larger of the two over the smaller."""
+    """The larger of the two times divided by the smaller."""
     sentence: str
-    """The same in words."""
+    """The result in words."""
     run: str = ""
-    """The run in the history."""
+    """Id of the run in the history."""
 
 
 def proofs(report: DocumentReport) -> Iterator[Proof]:
-    """Yield the findings whose pattern can be measured, with the preset to measure."""
+    """Yield each finding whose pattern can be measured, with the preset to measure."""
     for example in report.examples:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
@@ -99,9 +99,9 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """Return the recognised preset that shows the pattern: the right kind, closest to the finding.
+    """Return the recognised preset that shows the pattern: of the right kind, and closest to the finding.
 
-    Also what it reduces, and the number of steps in one of the document's calls.
+    Also returns how the preset is smaller, and the number of steps in one call of the document.
     """
     best = _BEST.get(pattern, ())
 
@@ -116,7 +116,7 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
     declaration = find(found.workload).declaration
     known = {variant.name for variant in declaration.variants}
     variants = tuple(name for name in _VARIANTS[pattern] if name in known)
-    # Keras trains in graph mode; single ops run as the document calls them.
+    # Keras trains in graph mode; the preset runs single ops in the document's mode.
     modes = sorted(
         found.arms.modes, key=lambda mode: (mode != "graph") if found.workload == "training" else 0
     )
@@ -145,10 +145,9 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each pattern once and report it for each finding. Raises WorkerError.
+    """Measure each pattern once and yield a result for each of its findings. Raises WorkerError.
 
-    told: called with each result. A preset is measured once per pattern; without a GPU, on the CPU if the
-    document asks for a GPU only.
+    told: called with each result. Without a GPU, uses the CPU if the document asks only for a GPU.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())
@@ -176,7 +175,7 @@ async def prove(
 
 
 def _on_cpu(preset: Preset) -> Preset:
-    """Return the preset with CPU arms if it asks for a GPU only: times differ, but not what is timed."""
+    """Return the preset with CPU arms if it asks only for a GPU: the times differ, but not the pattern."""
     if "CPU" in preset.arms.devices:
         return preset
     return msgspec.structs.replace(preset, arms=msgspec.structs.replace(preset.arms, devices=("CPU",)))
@@ -190,7 +189,7 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run shows about a finding: on the GPU if one computed, else on the CPU."""
+    """Return what a run proves about a finding: on the GPU if one took part, else on the CPU."""
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
         reasons = [arm.reason for arm in result.arms if arm.reason]
@@ -223,7 +222,7 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Time until the call returns: everything on the CPU, only the host's part with a device."""
+    """Return the time until the call returns: the whole work on a CPU, only the host's part on a GPU."""
     arm = arms[0]
     true = arm.median_s or 0.0
     if family(arm.device or "") != "GPU":
@@ -249,7 +248,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Time per call of a figure that includes the first call, and of a later call."""
+    """Return the time per call of a figure that includes the first call, and the time of a later call."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
@@ -265,7 +264,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step fed by the mapped function with one that does the work itself."""
+    """Compare a step fed by the mapped function with a step that does the same work itself."""
     by_variant = {arm.variant: arm for arm in arms}
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")
@@ -289,7 +288,7 @@ _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
 
 
 def _are(said: float, true: float) -> str:
-    """`this method gives 0.3 ms, not 9 ms: 30× too small`."""
+    """Return a sentence such as `this method gives 0.3 ms, not 9 ms: 30× too small`."""
     if max(said, true) <= _ALIKE * min(said, true):
         return f"this method gives {seconds(said)}, which is correct here"
     off = max(said, true) / min(said, true)

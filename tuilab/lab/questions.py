@@ -1,4 +1,4 @@
-"""Questions to the worker other than runs."""
+"""Questions to the worker, other than requests for runs."""
 
 import asyncio
 import uuid
@@ -17,7 +17,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Unanswered(WorkerError):
-    """The worker could not answer; the message has the reason."""
+    """The worker could not answer; the message gives the reason."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
@@ -26,16 +26,16 @@ class Unanswered(WorkerError):
 
 
 class RefusedInput(InputError):
-    """An InputError from the worker, in its words."""
+    """An InputError from the worker, with its message."""
 
     def __init__(self, message: str, lacking: tuple[str, ...] = ()) -> None:
         ValueError.__init__(self, message)
         self.lacking = lacking
-        """Arguments of own code whose shapes are missing."""
+        """Arguments of the user's code whose shapes are missing."""
 
 
 class Questions:
-    """Asks the worker through `send`. `receive` must get every event."""
+    """Sends questions to the worker through `send`. `receive` must be passed every event."""
 
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send
@@ -43,7 +43,7 @@ class Questions:
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body], *, idle: bool = False) -> Body:
-        """Return the last answer to a question, once the worker is free. Raises like `answers`."""
+        """Return the last answer to a question, once the worker is free. Raises the errors of `answers`."""
         answers = [each async for each in self.answers(kind, body, idle=idle)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
@@ -53,7 +53,7 @@ class Questions:
     async def answers(self, kind: str, body: msgspec.Struct, *, idle: bool = False) -> AsyncIterator[Answer]:
         """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered.
 
-        idle: the next request stops it, and it is refused.
+        idle: the next request interrupts the question, which is then refused.
         """
         raw = msgspec.Raw(msgspec.json.encode(body))
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)
@@ -74,7 +74,8 @@ class Questions:
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """Return the declaration of `path/to/file.py:name`. heard: called with a model's loading progress.
+        """Return the declaration of `path/to/file.py:name`. heard: called with the loading progress of a
+        model.
 
         Raises RefusedInput, or Unanswered with the traceback of the user's code.
         """
@@ -89,7 +90,7 @@ class Questions:
             self._open.pop(request.id, None)
             self._heard.pop(request.id, None)
         if isinstance(event, Refused):
-            if event.detail or not event.where:  # own code raised, or the worker died
+            if event.detail or not event.where:  # the user's code raised, or the worker died
                 raise Unanswered(event.message, event.detail)
             raise RefusedInput(event.message, event.lacking)
         assert isinstance(event, Declared)

@@ -1,4 +1,4 @@
-"""The app's history: every run is saved as it grows; a failing store is reported once."""
+"""Saves every run while it is measured; reports a failing store once."""
 
 import asyncio
 import contextlib
@@ -20,17 +20,17 @@ from tuilab.spool import Spool, file_of, folder
 
 RETRY_S = 1.0
 LOOK_S = 2.0
-"""Seconds between checks for the end of a background run."""
+"""Seconds between checks whether a background run has ended."""
 
 
 def shortened(place: str) -> str:
-    """Return a path with `~` for the home folder."""
+    """Abbreviate the home folder in a path as `~`."""
     home = os.path.expanduser("~")
     return "~" + place.removeprefix(home) if place.startswith(home + os.sep) else place
 
 
 class RunRecorder:
-    """Saves every worker event, and at the end of a run its answer and summary."""
+    """Saves every worker event and, at the end of a run, its answer and summary."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class RunRecorder:
         self._displaced: set[str] = set()
         self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
-        """Messages to show at the start."""
+        """Messages to show at startup."""
         self.spool = self._find_unattended()
-        """Folder in which workers keep a run until the history has it; "" if none."""
+        """Folder in which workers keep a run until it is in the history; "" if there is none."""
 
     def _find_unattended(self) -> str:
-        """Take in runs that workers finished after an earlier lab was gone; returns the folder for the
-        next.
+        """Import runs that workers finished after an earlier lab ended; return the folder for the next such
+        runs.
         """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
@@ -87,7 +87,7 @@ class RunRecorder:
         return place
 
     def _collect(self, data: Path, place: str) -> spool.Found:
-        """Take in finished runs without a lab, with their answers; note those that continue."""
+        """Import runs that finished without a lab, with their answers; note runs that still continue."""
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
@@ -95,25 +95,26 @@ class RunRecorder:
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
-        """Check again for the end of background runs until there are none."""
-        with contextlib.suppress(RuntimeError):  # no event loop: a command, which does not wait
+        """Check again for the end of background runs until none is left."""
+        # there is no event loop: this is a command, which does not wait
+        with contextlib.suppress(RuntimeError):
             if self._state.background and not self._closed:
                 loop = asyncio.get_running_loop()
                 self._looking = loop.call_later(LOOK_S, self._look_again, data, place)
 
     def _look_again(self, data: Path, place: str) -> None:
-        with contextlib.suppress(OSError, sqlite3.Error):  # it is tried again
+        with contextlib.suppress(OSError, sqlite3.Error):  # the next check tries again
             self._collect(data, place)
             for words in self._messages:
                 self._say(words)
         self._look_later(data, place)
 
     def _about(self, run: str) -> str:
-        """Return what happened to a run whose lab was gone; computes and saves its answer."""
+        """Describe what became of a run whose lab ended; compute and save its answer."""
         from tuilab.lab.results import work_out_unattended
 
         line = work_out_unattended(self.store, run, self._state.claims_of)
-        if line is None:  # another program has removed it
+        if line is None:  # another program has removed the run
             return ""
         name = line.preset or line.workload
         if self.store.deleted(run):
@@ -140,11 +141,11 @@ class RunRecorder:
             self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
-        """Save an event of a run that the state does not follow, such as a fleet's."""
+        """Save an event of a run that the state does not follow, such as a run on a fleet."""
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
-            # A worker that uses this folder has created its file by now; a remote one cannot.
+            # A worker that uses this folder has created its file by now; a remote worker cannot use it.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
         if isinstance(event, RunStarted):
@@ -156,9 +157,10 @@ class RunRecorder:
         self._recorder.record(event)
 
     def alike(self, run: RunState) -> RunsAlike | None:
-        """Return the range of this run and earlier similar ones on this machine, for runs without a sweep.
+        """Return the range of this run and earlier similar runs on this machine; only for runs without a
+        sweep.
 
-        None if there is no other, or for a user's code, which may change each time.
+        Returns None if no other run exists, or for the user's code, which may change each time.
         """
         from tuilab.analysis.ranking import brief
         from tuilab.analysis.reading import measured, name_of
@@ -177,7 +179,7 @@ class RunRecorder:
         return RunsAlike(run=run.run, arm=arm, runs=len(medians), low_s=min(medians), high_s=max(medians))
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
-        """Return the result of a finished run, and save it with its answer."""
+        """Return the result of a finished run, and save the result with its answer."""
         from tuilab.analysis.ranking import brief
         from tuilab.analysis.summary import summarise
 
@@ -190,12 +192,12 @@ class RunRecorder:
         return result
 
     def go_on(self, run: str) -> None:
-        """Continue a run that the store already has. Raises sqlite3.Error."""
+        """Continue a run that is already in the store. Raises sqlite3.Error."""
         self._recorder.continue_run(run)
 
     @property
     def unkept(self) -> str:
-        """Why a run is not in the history, and where its data is; "" if every run is saved."""
+        """Why a run is not in the history, and where its data is; "" if every run has been saved."""
         runs = self._recorder.pending if self._recorder.problem else [*self._displaced]
         if not runs:
             return ""
@@ -208,7 +210,7 @@ class RunRecorder:
         return f"not kept: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report changes; if the store takes nothing, try again every second."""
+        """Report changes of the store; if it accepts no data, try again every second."""
         recorder = self._recorder
         self._state.unkept = self.unkept
         for text in recorder.said:
@@ -224,7 +226,7 @@ class RunRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        """Delete the file of a finished run that the history has."""
+        """Delete the file of a finished run that is now in the history."""
         if self.store.file is None:
             return
         for run in [run for run in self._spooled if self._recorder.has_all(run)]:
@@ -240,26 +242,26 @@ class RunRecorder:
 
     @property
     def in_no_history(self) -> bool:
-        """True if a run is only in memory, or in a file that is not imported yet."""
+        """True if a run is only in memory, or in a file that has not been imported yet."""
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
-        """Return True if the history has all of that finished run."""
+        """Return whether the history has all events of that finished run."""
         return self._recorder.has_all(run) and not self._recorder.problem and self.store.file is not None
 
     @property
     def again(self) -> bool:
-        """True if the last store that seemed damaged was this file, which stays in use."""
+        """True if the last store that seemed damaged used this same file, which stays in use."""
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Continue after damage, with the store if it is sound, else with a new one, and report it."""
+        """Continue after damage: with the same store if it is intact, else with a new one. Reports which."""
         done = self._recorder.recreate()
         self._look()
         return done
 
     def close(self) -> str:
-        """Write pending data and close; returns a message about what could not be written."""
+        """Write pending data and close; return a message about data that could not be written."""
         if self._closed:
             return ""
         self._closed = True

@@ -1,4 +1,4 @@
-"""Play recorded runs from the history or a file as if live, always labelled as recordings."""
+"""Plays recorded runs from the history or a file as if live; the screen labels them as recordings."""
 
 import asyncio
 import sqlite3
@@ -17,36 +17,36 @@ from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
 
 MOST = 200
-"""Number of saved runs offered for a replay."""
+"""Maximum number of saved runs offered for a replay."""
 RUN = "run:"
-"""Prefix of a saved run's id where a path is expected."""
+"""Prefix of a saved run's id in place of a path."""
 LONGEST_S = 0.25
-"""Maximum seconds between two events at the original speed."""
+"""Maximum seconds between two events at normal speed."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""Seconds between checks whether more events may be delivered."""
+"""Seconds between checks whether the next events may be delivered."""
 
 
 def label(started: RunStarted) -> str:
-    """Return `replay · gpu-07 · 2026-01-05`."""
+    """Return the replay's label, such as `replay · gpu-07 · 2026-01-05`."""
     return f"replay · {started.machine.host} · {started.at[:10]}"
 
 
 class Replay:
     """A recorded run with player controls: pause, step, seek, speed.
 
-    Positions are counted in rounds: at 0 the run is prepared, at `rounds` it is over. Packed rounds stay
-    packed until they are shown; a seek shows many at once.
+    Positions are numbers of rounds: at 0 the run is prepared, at `rounds` it has ended. Rounds stay packed
+    until they are shown; a seek shows many at once.
     """
 
     def __init__(self, parts: Iterable[Event | Piece]) -> None:
-        """parts: of one run, in order."""
+        """parts: consecutive parts of one run."""
         self._parts = list(parts)
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is an event. Where each part begins, in steps and in rounds, and where the last one ends.
+        # A step is an event. Start of each part and end of the last one, in steps and in rounds.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -61,7 +61,7 @@ class Replay:
 
     @property
     def started(self) -> RunStarted | None:
-        """The run's start event; None if the recording has none."""
+        """The run's start event; None if the recording lacks it."""
         return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
@@ -82,7 +82,7 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        """True if everything has been shown."""
+        """True after everything has been shown."""
         return (self._at if self._goal is None else self._goal) == self._steps[-1]
 
     def _part(self, at: int) -> int:
@@ -98,8 +98,8 @@ class Replay:
     ) -> None:
         """Replay events to `receive` at their recorded pace until cancelled.
 
-        rewind: clears what was shown before a replay to an earlier position. ready: returns whether events
-        may be delivered now. take: receives many rounds at once when a seek skips them.
+        rewind: clears the screen before a replay from an earlier position. ready: returns whether events may
+        be delivered now. take: receives many rounds at once when a seek skips them.
         """
         while True:
             while not ready():
@@ -130,8 +130,8 @@ class Replay:
         take: Callable[[Rounds], None] | None = None,
         goal: int = 0,
     ) -> bool:
-        """Deliver the next event, or all rounds of a piece that ends before the goal; returns True for
-        rounds.
+        """Deliver the next event, or all rounds of a part that ends before the goal; return True
+        for rounds.
         """
         index = self._part(self._at)
         part, end = self._parts[index], self._steps[index + 1]
@@ -152,7 +152,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable piece is shorter: a single log line replaces its rounds.
+            # An unreadable part is shorter: a single log line replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 
@@ -165,14 +165,14 @@ class Replay:
         return self._open[1][self._at - self._steps[index]]
 
     def _wait(self) -> float:
-        """Return the seconds until the next event; only rounds take time."""
+        """Return the seconds until the next event; only rounds are paced."""
         event = self._next(self._part(self._at))
         if not isinstance(event, Round):
             return 0.0
         return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
-        """Pause or continue; at the end, start over."""
+        """Pause or continue; at the end, restart the replay."""
         if self.over:
             self.seek(0)
             self.paused = False
@@ -181,12 +181,12 @@ class Replay:
         self._turned.set()
 
     def step(self, by: int) -> None:
-        """Pause, and move by that many rounds."""
+        """Pause, and move forward or back by that many rounds."""
         self.paused = True
         self.seek(self.round + by)
 
     def seek(self, round: int) -> None:
-        """Go to that round, within range; at the last one the run is over."""
+        """Move to that round, within the range; the last round ends the run."""
         if round >= self.rounds:
             self._goal = self._steps[-1]
         elif round > 0:
@@ -201,7 +201,7 @@ class Replay:
         self._turned.set()
 
     def faster(self, by: int) -> None:
-        """Choose the next speed up or down."""
+        """Select the next higher or lower speed."""
         at = SPEEDS.index(self.speed) + by
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, at))]
         self._turned.set()
@@ -216,7 +216,7 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """Return the latest saved runs, newest first; their keys work with `load`."""
+    """Return the latest saved runs, newest first; pass a key to `load`."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
@@ -233,11 +233,11 @@ def recorded(store: Store) -> list[Offer]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """Load a saved run (`run:ID`), or a file's first run, for playing. Raises InputError."""
+    """Load a saved run (`run:ID`), or the first run in a file, for playing. Raises InputError."""
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
-        # A store in memory holds many rounds in little space.
+        # A store in memory keeps many rounds in little space.
         store = Store.in_memory("a recording is played")
         run = import_file(store, expanded(name))[0]
     try:

@@ -1,4 +1,4 @@
-"""Results of earlier runs: computed once, saved with the run, updated if something changed."""
+"""Results of earlier runs: computed once, saved with the run, and computed again if something changed."""
 
 import hashlib
 import sqlite3
@@ -23,7 +23,9 @@ from tuilab.report.formats import FORMATS
 from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
-"""Maximum bytes of a saved result; one with very many placement rows is computed again."""
+"""Maximum size of a saved result, in bytes; a result with very many placement rows is computed again each
+time.
+"""
 
 _decoder = msgspec.json.Decoder(RunResult)
 DRAWN = ("html", "csv")
@@ -39,13 +41,13 @@ def _analysis() -> str:
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """Return what a result depends on: the number of events, the claims, the analysis code."""
+    """Return everything that a result depends on: the number of events, the claims, the analysis code."""
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
     return f"{store.next_number(run)} {told} {_analysis()}"
 
 
 def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState, result: RunResult) -> None:
-    """Save a run's result and its machines' summaries, if the store is writable now."""
+    """Save a run's result and the summaries of its machines, if the store is writable."""
     try:
         data = msgspec.json.encode(result)
         if len(data) <= LARGEST:
@@ -53,24 +55,25 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
         if state.status is not None:
             keep(store, run, machine_summaries(state, claims))
     except (sqlite3.Error, ValueError, ArithmeticError):
-        pass  # it is computed again next time
+        pass  # the result is computed again next time
 
 
 def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
-    """Compute and save the result of an unwatched run: answer, summary, result."""
+    """Compute and save the answer, summary and result of a run that no lab watched."""
     state = store.state(run)
     try:
         result = summarise(state, claims)
         store.answer(run, result.answer, brief(state))
     except Exception:
-        return  # A run without a summary is still in the history.
+        return  # The run is in the history even without a summary.
     keep_result(store, run, claims, state, result)
 
 
 def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
-    """Compute the result of a run that continued without its lab; return its line, None if it is gone.
+    """Compute the result of a run that continued without its lab; return a line about it, or None if the run
+    is gone.
 
     A run that finished gets the tag `UNATTENDED`.
     """
@@ -84,13 +87,13 @@ def work_out_unattended(
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
-    """Return the result of a saved run. Raises InputError if its beginning is damaged."""
+    """Return the result of a saved run. Raises InputError if the start of the run is damaged."""
     data = store.result(run, _of(store, run, claims))
     if data is not None:
         try:
             return _decoder.decode(data)
         except (*UNDECODED, ValueError):
-            pass  # written by another version
+            pass  # another version wrote it
     state = state or store.state(run)
     if not state.run:
         why = "its beginning cannot be read"
@@ -108,9 +111,9 @@ def document_of(
     claims: Sequence[Claim],
     going: Callable[[], None] = lambda: None,
 ) -> Iterator[str]:
-    """Yield a saved run in a report format, in parts. Raises like `result_of`.
+    """Yield a saved run in a report format, in parts. Raises the errors of `result_of`.
 
-    going: called now and then; an exception from it stops the export.
+    going: called periodically; may raise to abort the export.
     """
     state = store.state(run, going) if format in DRAWN else RunState()
     if format == "csv":
@@ -121,7 +124,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result for sharing: own code by its file name, without folders."""
+    """Return the result for sharing: the user's code is named by file, without folders."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

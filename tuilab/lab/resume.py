@@ -1,4 +1,4 @@
-"""Resume a run: find what is missing, and whether it can be measured here."""
+"""Resumes a run: finds what is missing, and whether it can be measured here."""
 
 import math
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""What must be unchanged: figures from different machines are not one sample."""
+"""Properties of a machine that must be unchanged: figures from different machines are not one sample."""
 MOST_FURTHER = 20
-"""Maximum number of processes added at once."""
+"""Maximum number of processes to add at once."""
 
 
 def request(state: RunState) -> Measure:
-    """Return the request that completes a run. Raises InputError if nothing is missing."""
+    """Return the request that completes a run. Raises InputError if the run is complete."""
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
         return more
@@ -47,7 +47,8 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # Together with the other arms of the host, and of hosts that take turns with it: their rounds are paired.
+    # Include the other arms of the host, and of hosts that take turns with it, because their rounds are
+    # paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
         id=state.run,
@@ -56,15 +57,15 @@ def request(state: RunState) -> Measure:
         budget=msgspec.structs.replace(state.budget, workers=1),
         sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
         preset=state.preset,
-        # A fresh worker of the same run: its rounds are added to the existing ones.
+        # A fresh worker for the same run: its rounds are added to the existing ones.
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
 
 
 def stopped(state: RunState) -> Measure | None:
-    """Return the request that completes a stopped run of this machine; None if nothing or everything is
-    missing.
+    """Return the request that completes a stopped run on this machine; None if it is complete or
+    has no data.
     """
     if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
         return None
@@ -75,11 +76,11 @@ def stopped(state: RunState) -> Measure | None:
 
 
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
-    """Return the request that makes a finished run as precise as `budget` asks, with further processes.
+    """Return the request that makes a finished run as precise as `budget` asks, by adding processes.
 
-    half_width: of the run's widest interval, over its median. An interval narrows with the square root of the
-    number of processes, and needs at least six. None if the run is precise enough, has no interval, or is a
-    sweep, a fleet run or another host's.
+    half_width: half of the run's widest interval, relative to its median. An interval narrows with the square
+    root of the number of processes, and needs at least six. Returns None if the run is precise enough, has no
+    interval, or is a sweep, a fleet run or a run on another host.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
     if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
@@ -109,7 +110,9 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
 
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
-    """Estimate its duration in seconds. import_s: until a fresh process has TensorFlow."""
+    """Estimate the duration of the request in seconds. import_s: seconds until a fresh process has imported
+    TensorFlow.
+    """
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
     if budget.further_s and not machine.gpus:
         return import_s + more * (FORK_S + budget.further_each_s(arms, forked=True))
@@ -120,7 +123,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Return a run's environments, by host name. Raises InputError if one is gone."""
+    """Return a run's environments by host name. Raises InputError if an environment no longer exists."""
     return tuple(
         environment_at(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
@@ -129,9 +132,9 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
-    """Describe the result and its cost:
+    """Describe the expected precision and its cost, such as `± 2% in about 40 s`.
 
-    `± 2% in about 40 s`; `closer to ± 2%` if more processes are needed than one step measures.
+    It is `closer to ± 2%` if that needs more processes than are added at once.
     """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
@@ -139,7 +142,7 @@ def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S
 
 
 def check_code(state: RunState) -> None:
-    """Raise InputError if a user's file is gone or has changed since the run started."""
+    """Raise InputError if the user's file is missing or has changed since the run started."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return

@@ -1,4 +1,4 @@
-"""Saved roofs of machines: learned from a run's events, passed to the next run."""
+"""Saved rooflines of machines: learned from a run's events, and passed to the next run."""
 
 import contextlib
 from pathlib import Path
@@ -21,12 +21,12 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the roofs of every measured machine, for a request."""
+    """Return the rooflines of every measured machine, for a request."""
     return store.load_roofs()
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Merge these figures into a machine's best ones and save them; returns them. Raises OSError."""
+    """Merge new figures into a machine's best ones, save and return them. Raises OSError."""
     return store.keep(roofs, better)
 
 
@@ -34,7 +34,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return one machine's roofs, cached until others are learned."""
+    """Return one machine's rooflines, cached until new figures are learned."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -42,7 +42,7 @@ def of(machine: Machine) -> Roofs | None:
 
 
 def learn(event: Event) -> None:
-    """Save the roofs from an event. If that fails, the next run measures them again."""
+    """Save the rooflines in an event. If saving fails, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         _of.clear()
         with contextlib.suppress(OSError):
@@ -50,7 +50,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with bounds for the named GPU; unchanged if none was named."""
+    """Return the result with bounds for the named GPU; unchanged if no GPU is named."""
     if not gpu:
         return result
     from tuilab.analysis.answer import answer

@@ -1,4 +1,4 @@
-"""The runner's interface, as the lab uses it."""
+"""The interface of a runner, as the lab uses it."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -9,15 +9,15 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """The interface of a runner: a `MultiHostRunner`, or a test's script."""
+    """A runner: a `MultiHostRunner`, or a script in a test."""
 
     @property
     def machine(self) -> Machine | None:
-        """The worker's machine, once reported."""
+        """The worker's machine; None until the worker has reported it."""
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host that has been ready; this machine's name is ""."""
+        """The machine of each host that has been ready; this machine has the name ""."""
 
     @property
     def busy(self) -> bool:
@@ -30,7 +30,7 @@ class Runner(Protocol):
         """Also use a worker on another host, from the next `start` on."""
 
     async def send(self, request: Request) -> None:
-        """Forward a request."""
+        """Send a request to the worker."""
 
     async def measure(self, request: Measure) -> None:
         """Queue a run."""
@@ -42,7 +42,7 @@ class Runner(Protocol):
         """End the worker."""
 
     def kill_now(self) -> None:
-        """End the worker without waiting."""
+        """Kill the worker without waiting."""
 
 
 RunnerFactory = Callable[[Callable[[Event], None]], Runner]

@@ -1,4 +1,4 @@
-"""The lab's saved runs: records every event in the store, and keeps the marks of verdicts."""
+"""Records every event of the lab's runs in the store, and keeps the presets' verdict marks."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ StoreFactory = Callable[[], Store]
 
 
 class SavedRuns:
-    """Saves the runs of a lab, and finds those of earlier ones."""
+    """Saves a lab's runs, and finds runs of earlier labs."""
 
     def __init__(self, state: LabState, say: Callable[[str], None], open_store: StoreFactory | None) -> None:
         """say: called with messages for the user. open_store: replaces the real history."""
@@ -37,7 +37,7 @@ class SavedRuns:
 
     @property
     def store(self) -> Store:
-        """The store of runs; opened on first use."""
+        """The store of runs, opened on first use."""
         if self._recorder is not None:
             return self._recorder.store
         if self._opened is None:
@@ -52,7 +52,7 @@ class SavedRuns:
         return History(self.store)
 
     def client(self) -> "HistoryClient":
-        """Return a history client for a page that must not block; close it with the page."""
+        """Return a history client for a page that must not block; close the client with the page."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
@@ -60,35 +60,34 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Save runs from now on, and take in those that continued after their lab was gone."""
+        """Save runs from now on, and import those that continued after their lab ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()
         return self._recorder
 
     def keep(self, finish: bool) -> Sequence[str]:
-        """Save runs while they are measured, even if this process is killed; returns messages for the
-        user.
+        """Save runs while they are measured, even if this process is killed; return messages for the user.
 
-        finish: an active run is measured to its end after the lab is gone.
+        finish: workers measure an active run to its end after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish
         return recorder.notices
 
     def receive(self, event: Event) -> None:
-        """Save an event of a worker."""
+        """Save a worker's event."""
         if self._recorder is not None:
             self._recorder.receive(event)
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Return a request that continues a saved run, to be saved into the same run."""
+        """Return a request that continues a saved run; its events are saved into the same run."""
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """Continue a run of this session in the same saved run; False if it was not saved."""
+        """Continue a run of this session in the same saved run; return False if the run was not saved."""
         if self._recorder is None:
             return True
         try:
@@ -100,19 +99,19 @@ class SavedRuns:
             return False
 
     def alike(self, event: Event) -> RunsAlike | None:
-        """Return the range of similar saved runs if the event ends the run on the screen well."""
+        """Return the range of similar saved runs if the event successfully ends the run on the screen."""
         shown, recorder = self._state.shown, self._recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
         return recorder.alike(shown) if over and recorder is not None and not self._state.summing else None
 
     def conclude(self, run: str) -> None:
-        """Save the answer of the run again if it is still on the screen."""
+        """Save the run's answer again if the run is still on the screen."""
         shown = self._state.shown
         if self._recorder is not None and shown.run == run and self._state.result() is not None:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the verdict marks per machine; without an event, read them."""
+        """Save the verdict marks of the machine; without an event, read them."""
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
         if file is None or machine is None or getattr(event, "origin", None):
@@ -123,9 +122,9 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that means a damaged history; returns what was done, "" if nothing.
+        """Continue after an error that means a damaged history; return what was done, "" if nothing.
 
-        A file that reads well by itself stays in use; otherwise it is renamed.
+        If a second read finds the file intact, it stays in use; otherwise it is renamed.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""
@@ -137,7 +136,7 @@ class SavedRuns:
 
     @property
     def unattended(self) -> bool:
-        """True if the worker will finish and save the active run after the lab is gone."""
+        """True if the worker will finish and save the active run after the lab has ended."""
         state, scenario = self._state, self._state.shown.scenario
         # A confined worker cannot write to the data folder.
         confined = scenario is not None and scope(scenario.file, scenario.opening)
@@ -145,11 +144,11 @@ class SavedRuns:
 
     @property
     def in_no_history(self) -> bool:
-        """True if a run is only in memory, or in a file that is not imported yet."""
+        """True if a run is only in memory, or in a file that has not been imported yet."""
         return self._recorder is not None and self._recorder.in_no_history
 
     def farewell(self) -> str:
-        """Describe where the run on the screen is saved and how to return to it; "" if there is none.
+        """Describe where the run on the screen is saved and how to return to it; "" if there is no run.
 
         Called after closing, when an active run has been stopped.
         """
@@ -160,7 +159,7 @@ class SavedRuns:
         return f"kept as {shown.run[:8]}; {comes}"
 
     def close(self) -> str:
-        """Write pending data; returns a message about what could not be written, "" if all was."""
+        """Write pending data; return a message about data that could not be written, or ""."""
         if self._recorder is not None:
             return self._recorder.close()
         if self._opened is not None:
@@ -174,18 +173,18 @@ class SavedRuns:
         return await run_in_daemon_thread(recorded, self.store)
 
     async def load(self, run: str) -> Replay:
-        """Return a recorded run: of the history (`run:ID`) or a file. Raises InputError."""
+        """Load a recorded run, from the history (`run:ID`) or from a file. Raises InputError."""
         return await run_in_daemon_thread(load, self.store, run)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return every machine of the history by preset, and why some are missing, else ""."""
+        """Return all machines in the history by preset, and why some are missing ("" if none is)."""
         from tuilab.lab.machines import load
 
         return await run_in_daemon_thread(load, self.store)
 
     async def load_pinned(self) -> bool:
-        """Read the pinned runs, to draw under runs of the same workload; returns whether there is a change to
-        draw. Raises sqlite3.Error.
+        """Read the pinned runs, to draw under runs of the same workload; return whether they have changed.
+        Raises sqlite3.Error.
         """
         from tuilab.lab.history import ghosts
 
@@ -199,7 +198,7 @@ class SavedRuns:
     def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
         """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.
 
-        key: of `export.formats`. picture: returns an SVG of the screen.
+        key: a key of `export.formats`. picture: returns an SVG of the screen.
         """
         from tuilab.lab.export import write_shown
 

@@ -1,4 +1,4 @@
-"""A preset with a user's changes: what to measure."""
+"""The settings to measure: a preset with the user's changes."""
 
 import contextlib
 import uuid
@@ -44,18 +44,18 @@ def _shown(value: Value) -> str:
 
 
 class Own(NamedTuple):
-    """A user's own code or model."""
+    """The user's own code or model."""
 
     declaration: Declaration
-    """Its declaration."""
+    """The declaration of its parameters."""
     file: str
     """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
-    """Its inputs and permissions."""
+    """The model's inputs, and what its file may do."""
 
     @property
     def preset(self) -> Preset:
-        """The preset that measures it as it is."""
+        """The preset that measures the code without changes."""
         declared = self.declaration
         return Preset(
             title=declared.title or self.file, workload=declared.name, name=declared.name,
@@ -72,25 +72,25 @@ class Settings:
     declaration: Declaration
     """The workload's declaration."""
     values: Values
-    """Every parameter's value by name."""
+    """The value of every parameter, by name."""
     arms: ArmSelection
-    """The selected arms, for machines with any devices."""
+    """The selected arms, independent of the machine's devices."""
     file: str = ""
-    """`/path/to/file.py:name` of a user's code; "" for a shipped workload."""
+    """Path of the user's code, `/path/to/file.py:name`; "" for a built-in workload."""
     hosts: tuple[str, ...] = ("",)
-    """The hosts; "" for this machine."""
+    """The hosts to measure on; "" for this machine."""
     opening: Opening = AS_IT_IS
-    """What a model file may do, and its inputs."""
+    """The model's inputs, and what its file may do."""
 
     @classmethod
     def of(cls, preset: Preset, own: Own | None = None) -> "Settings":
-        """Return the preset's original settings. own: for a user's code or model."""
+        """Return the preset's original settings. own: the user's code or model."""
         declaration, file, opening = own or Own(find(preset.workload).declaration, "")
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Move to the hosts of the other settings; a user's file stays on this machine.
+        """Return these settings on the hosts of others; a user's file stays on this machine.
 
         own: environments of this machine among the hosts.
         """
@@ -100,22 +100,22 @@ class Settings:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario of these settings."""
+        """The scenario that these settings measure."""
         return Scenario(self.declaration.name, dict(self.values), self.file, self.opening)
 
     @property
     def as_declared(self) -> "Settings":
-        """The original preset, with the file opened the same way."""
+        """The preset's original settings, with the file opened in the same way."""
         return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property
     def original(self) -> bool:
-        """True if nothing differs from the preset."""
+        """True if the settings equal those of the preset."""
         return self == self.as_declared
 
     @property
     def title(self) -> str:
-        """The preset's title with the current sizes, and `*` if anything was changed."""
+        """The preset's title with the current sizes, followed by `*` if anything was changed."""
         if self.original:
             return self.preset.title
         title, before = self.preset.title, self.as_declared.values
@@ -130,7 +130,9 @@ class Settings:
 
     @property
     def moved(self) -> str:
-        """Differences from the document, `samples 4,096 instead of 256 and other arms`; "" if none."""
+        """The differences from the document, such as `samples 4,096 instead of 256 and other arms`; "" if
+        there are none.
+        """
         before = self.as_declared
         out = [
             f"{parameter.label} {_shown(self.values[parameter.name])} instead of "
@@ -141,12 +143,12 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Change several parameters at once. Raises InputError like `with_value`."""
+        """Return the settings with several parameters changed. Raises the errors of `with_value`."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Set its numbers as near to these sizes as limits and constraints allow."""
+        """Return the settings with numbers as near to these sizes as limits and constraints allow."""
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -156,7 +158,9 @@ class Settings:
         return found
 
     def with_value(self, name: str, value: Value) -> "Settings":
-        """Change one parameter. Raises InputError if the value or a constraint forbids it."""
+        """Return the settings with one parameter changed. Raises InputError if the value violates a limit or
+        a constraint.
+        """
         values = self.with_values({name: value}).values
         arms = self.arms
         if name == self.declaration.dtype:
@@ -164,16 +168,16 @@ class Settings:
         return replace(self, values=values, arms=arms)
 
     def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
-        """Select other arms."""
+        """Return the settings with other arms selected."""
         return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
-        """Return the arms on that machine; with only a CPU while it is not known."""
+        """Return the arms on a machine; an unknown machine has only a CPU."""
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return each host's devices; a CPU if they are not known yet. others: machines other than this
+        """Return the devices of each host; only a CPU if they are unknown. others: machines other than this
         one.
         """
         machines = {host: others.get(host) if host else machine for host in self.hosts}
@@ -191,7 +195,7 @@ class Settings:
         cold: bool = False,
         id: str = "",
     ) -> Measure:
-        """Return the request for hosts with these devices. id: of the run, new by default."""
+        """Return the request for hosts with these devices. id: the run's id; a new one by default."""
         return Measure(
             id=id or uuid.uuid4().hex,
             scenario=self.scenario,
@@ -205,9 +209,9 @@ class Settings:
     def at_stop(
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
-        """Set the slider of that name to `stop`. known, own: as in `at_device`.
+        """Return the settings with the named slider at `stop`. known, own: as in `at_device`.
 
-        Raises InputError like `with_value`, and if a user's file would go to another host.
+        Raises the errors of `with_value`, and InputError if the user's file would leave this machine.
         """
         if name == "device":
             return self.at_device(str(stop), known, own)
@@ -218,9 +222,10 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Set the device slider to `stop`. known: the other hosts; own: environments among them.
+        """Return the settings with the device slider at `stop`. known: the other hosts; own: environments
+        among them.
 
-        Raises InputError if a user's file would leave this machine.
+        Raises InputError if the user's file would leave this machine.
         """
         if stop in stops_of_hosts(known):
             hosts = hosts_at(stop, known)
@@ -231,7 +236,7 @@ class Settings:
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
-    """Return one arm per device and variant: in graph mode if possible, with resident input."""
+    """Return one arm per device and variant, in graph mode if possible, with resident input."""
     every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
@@ -246,9 +251,9 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: each number and choice, then dtype, variant and device if there is a choice.
+    """Return the sliders: one per number and choice, plus dtype, variant and device if there is a choice.
 
-    known: the other hosts. crossover: along the workload's axis.
+    known: the other hosts. crossover: the crossover along the workload's axis.
     """
     declaration, values = settings.declaration, settings.values
     out = []
@@ -273,13 +278,14 @@ def controls(
 
 
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
-    """Return a choice; an unusual selection of arms is an extra stop."""
+    """Return a slider for a choice; an unusual selection of arms becomes an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
     return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the device slider: CPU, each GPU, CPU with the first GPU, all; then other hosts.
+    """Return the device slider with its stops: CPU, each GPU, CPU with the first GPU, all devices, other
+    hosts.
 
     known: the other hosts.
     """
@@ -293,13 +299,15 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """Return the devices of a stop."""
+    """Return the devices at a stop."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """Return the dtype slider, with `all` if the preset compares several; None without a dtype."""
+    """Return the dtype slider, with `all` if the preset compares several dtypes; None if there is
+    no dtype.
+    """
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
     if not isinstance(parameter, Choice):
@@ -311,7 +319,7 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return the variant slider: each alone, and all; None if there is no choice."""
+    """Return the variant slider, with each variant alone and all together; None if there is no choice."""
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -324,19 +332,19 @@ class Switch:
     """A switch that selects arms."""
 
     group: str
-    """Switches in the same group exclude an empty selection; "" for a flag of the workload."""
+    """Of the switches in one group, at least one stays on; "" for a flag of the workload."""
     key: str
-    """The option that it switches."""
+    """The option that the switch toggles."""
     label: str
-    """Its label."""
+    """The switch's label."""
     on: bool
-    """The current state."""
+    """Whether the switch is on."""
     help: str = ""
-    """One sentence."""
+    """A sentence that explains the switch."""
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:
-    """Return the switches for mode and input location, then the workload's own flags."""
+    """Return the switches for modes and input locations, followed by the workload's own flags."""
     declaration, arms = settings.declaration, settings.arms
     out = [Switch("mode", m, m, m in arms.modes, MODE_HELP[m]) for m in declaration.modes]
     places = [i for i in INPUTS if i in declaration.inputs]
@@ -361,7 +369,7 @@ INPUT_HELP: dict[Input, str] = {
 
 
 def flipped(settings: Settings, switch: Switch) -> Settings:
-    """Return the settings with that switch toggled; the last switch of a group stays on."""
+    """Return the settings with that switch toggled; the last active switch in a group stays on."""
     if not switch.group:
         return settings.with_value(switch.key, not switch.on)
     name, order = (
@@ -375,7 +383,7 @@ def flipped(settings: Settings, switch: Switch) -> Settings:
 
 
 def default_sweep(settings: Settings) -> Sweep | None:
-    """Return the preset's sweep, or nine sizes along the workload's axis; None without an axis."""
+    """Return the preset's sweep, or nine sizes along the workload's axis; None if it has no axis."""
     try:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:
@@ -387,8 +395,8 @@ def choose(
 ) -> Settings:
     """Choose a preset with changes as typed: `choose(preset, given=["samples=64k"], devices=["CPU"])`.
 
-    own: for a user's code or model. words: devices, modes, inputs, dtypes and variants to measure. The
-    preset's own sweep is dropped if a change fixes its parameter. Raises InputError.
+    own: the user's code or model. words: devices, modes, inputs, dtypes and variants to measure. A change
+    that fixes the parameter of the preset's own sweep removes the sweep. Raises InputError.
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
     settings = Settings.of(preset, own).with_arms(**arms)
@@ -401,7 +409,7 @@ def choose(
 
 
 def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
-    """Return the sweep along these axes (`samples=256:1M:x4`), or the default one.
+    """Return the sweep along these axes (`samples=256:1M:x4`), or the default sweep.
 
     refine: search around a crossover. Raises InputError.
     """

@@ -1,4 +1,4 @@
-"""Several watched programs: on other machines through ssh, or saved pages."""
+"""Several watched programs: running on other machines through ssh, or as saved pages."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program watched on another machine, in a terminal there, with its page made there."""
+    """A program watched on another machine, in a terminal on that machine, which also makes its page."""
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
@@ -59,7 +59,9 @@ class FarProgram(ShownProgram):
         self._over = threading.Event()
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError if ssh is missing."""
+        """Start the program in a terminal with that many columns and rows. Raises InputError if ssh is
+        missing.
+        """
         from tuilab.runner.far import Far
 
         of = self.options
@@ -101,17 +103,17 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """False: a captured function would be written on the other machine."""
+        """False: the other machine would write the captured function."""
         return False
 
     @property
     def now(self) -> Page:
-        """The page, with the elapsed time."""
+        """The program's page, with the elapsed time."""
         lasted = time.time() - self._began if self.running else self.page.lasted_s
         return msgspec.structs.replace(self.page, lasted_s=lasted)
 
     def choose(self, index: int) -> None:
-        """Show the page of that process."""
+        """Show the page of another process."""
         self._ask(Choose(self.rows[index].pid))
 
     def output(self, lines: int) -> list[str]:
@@ -121,7 +123,7 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError: a captured function would be written on the other machine."""
+        """Raise LookupError: the other machine would write the captured function."""
         raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -135,12 +137,12 @@ class FarProgram(ShownProgram):
             self._far.ask(what)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end; returns True if it has ended."""
+        """Wait for the program to end; return whether it has ended."""
         return self._over.wait(seconds)
 
 
 class Several(ShownProgram):
-    """Several programs: the page is that of the chosen one, the rows are those of all."""
+    """Several programs: the page belongs to the chosen one, the rows cover all."""
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -155,7 +157,7 @@ class Several(ShownProgram):
         self.changed()
 
     def _look(self) -> None:
-        """Update the page and the rows of all; the same object if nothing changed."""
+        """Update the page and all rows; return the same page if nothing changed."""
         pages = [self._one.page, *(program.page for program in self.programs)]
         if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
             self._pages, self.page = pages, self._with_all(pages[0])
@@ -170,7 +172,7 @@ class Several(ShownProgram):
 
     @property
     def now(self) -> Page:
-        """The same, with the elapsed time."""
+        """The chosen program's page, with the elapsed time."""
         return self._with_all(self._one.now)
 
     def _with_all(self, page: Page) -> Page:
@@ -182,17 +184,17 @@ class Several(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """True if any of them runs."""
+        """True if any program is running."""
         return any(program.running for program in self.programs)
 
     @property
     def catches(self) -> bool:
-        """True if a step of the chosen one can be captured from here."""
+        """True if a step of the chosen program can be captured from here."""
         return self._one.catches
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes of all; a program without one yet has its own row."""
+        """The processes of all programs; a program without a process yet has its own row."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
@@ -209,7 +211,7 @@ class Several(ShownProgram):
 
     @property
     def said(self) -> str:
-        """All pages as text: the rows, then each page."""
+        """All pages as text: the rows, followed by each page."""
         return programs_text(self.together)
 
     @property
@@ -218,25 +220,25 @@ class Several(ShownProgram):
         return join_pages([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
-        """Return the last output lines of the chosen one."""
+        """Return the last output lines of the chosen program."""
         return self._one.output(lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Set the size of their terminals."""
+        """Set the size of the programs' terminals."""
         for program in self.programs:
             program.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a function of the chosen one."""
+        """Capture a function of the chosen program."""
         return self._one.catch(number)
 
     def type(self, text: str) -> None:
-        """Write to the standard input of all."""
+        """Write to the standard input of all programs."""
         for program in self.programs:
             program.type(text)
 
     def signal(self, number: int) -> None:
-        """Send a signal to all."""
+        """Send a signal to all programs."""
         for program in self.programs:
             program.signal(number)
 
@@ -250,13 +252,13 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
 
 
 def join_pages(pages: Iterable[Page]) -> Together:
-    """Return several pages together, and their slowest process."""
+    """Combine several pages, and find their slowest process."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
 
 def open_pages(words: Sequence[str]) -> Several:
-    """Return saved pages, by history id or `--json` file. Raises InputError."""
+    """Open saved pages, given as history ids or `--json` files. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
     programs = list[ShownProgram]()
@@ -289,7 +291,7 @@ def start_on_hosts(
 ) -> dict[str, Live]:
     """Start the same program on each host, in terminals of that size. Raises InputError.
 
-    lines: receive each host's output.
+    lines: receive the output of each host.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
@@ -302,15 +304,16 @@ def start_on_hosts(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return the output of each host: prefixed with the host's name if there are several."""
+    """Return the output of each host; with several hosts, each line starts with the host's name."""
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 
 
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
-    """Wait until all have ended, and forward input and signals.
+    """Wait until all programs have ended; forward input and signals meanwhile.
 
-    Returns the first exit code that is not 0, or 1 for a lost connection. Only from a process's main thread.
+    Returns the first exit code that is not 0, or 1 for a lost connection. Call it only from a process's main
+    thread.
     """
 
     def signalled(number: int, frame: object) -> None:
@@ -333,13 +336,13 @@ WAIT_S = 0.5
 
 
 class Lines:
-    """A program's output with a prefix on each line, or unchanged without one."""
+    """Prefixes each line of a program's output; an empty prefix leaves it unchanged."""
 
     def __init__(self, before: bytes, write: Callable[[bytes], None]) -> None:
         self._before, self._write, self._rest = before, write, b""
 
     def add(self, data: bytes) -> None:
-        """Add output."""
+        """Add output of the program."""
         if not self._before:
             self._write(data)
             return
@@ -350,13 +353,13 @@ class Lines:
             )
 
     def end(self) -> None:
-        """Write the last, unterminated line."""
+        """Write the last line if it has no newline."""
         if self._rest:
             self.add(b"\n")
 
 
 def _type_into(programs: Sequence[Live]) -> None:
-    """Forward our standard input to each program, including its end."""
+    """Forward our standard input, and its end, to each program."""
     while True:
         try:
             data = os.read(0, 4_096)
@@ -369,9 +372,11 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
-    """Watch a program on the remote side: report on standard output, take requests from standard input.
+    """Watch a program for a lab on another machine: report on standard output, read requests from standard
+    input.
 
-    folder: working folder, if it exists. Ends with the program; a program whose lab is gone gets a hangup.
+    folder: the working folder, if it exists. Ends with the program; if the connection to the lab is lost, the
+    program gets SIGHUP.
     """
     with contextlib.suppress(OSError):
         os.chdir(folder)
@@ -393,7 +398,7 @@ def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], 
             tell(Shown(shown, watching.steps))
 
     watching = Watching(command, options)
-    watching.program.program = ""  # the near side saves it
+    watching.program.program = ""  # the lab's machine saves the page
     watching.wrote, watching.changed = lambda data: tell(Wrote(data)), changed
     watching.start(size)
 

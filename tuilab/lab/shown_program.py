@@ -1,4 +1,4 @@
-"""A watched program as a screen shows it, wherever it runs."""
+"""The interface of a watched program that a screen shows, wherever the program runs."""
 
 from collections.abc import Callable
 
@@ -7,23 +7,23 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """What a screen can show and request. An ended program has a page and ignores requests.
+    """What a screen can show and request. A program that has ended has a page and ignores requests.
 
-    changed, caught, wrote: callbacks, called from a thread when there is something new, when a capture
-    succeeded or failed, and with the program's output.
+    changed, caught, wrote: callbacks, called from a thread: after a change, after a capture succeeded or
+    failed, and with the program's output.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.steps: dict[int, float] = {}
-        """Seconds of the latest steps, by number."""
+        """Seconds taken by each of the latest steps, by step number."""
         self.changed: Callable[[], None] = lambda: None
         self.caught: Callable[[Caught], None] = lambda told: None
         self.wrote: Callable[[bytes], None] = lambda data: None
 
     @property
     def running(self) -> bool:
-        """True between its start and end."""
+        """True while the program runs."""
         return False
 
     @property
@@ -33,12 +33,12 @@ class ShownProgram:
 
     @property
     def now(self) -> Page:
-        """Its page, with the elapsed time."""
+        """The program's page, with the elapsed time."""
         return self.page
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes to choose from."""
+        """The processes that can be shown."""
         return self.page.processes
 
     @property
@@ -47,38 +47,38 @@ class ShownProgram:
         return page_text(self.page)
 
     def choose(self, index: int) -> None:
-        """Show the page of that row."""
+        """Show the page of the process in that row."""
 
     def output(self, lines: int) -> list[str]:
-        """Return its last output lines as in its terminal."""
+        """Return the program's last output lines as its terminal shows them."""
         return []
 
     def resize(self, columns: int, rows: int) -> None:
-        """Set the size of its terminal."""
+        """Set the size of the program's terminal."""
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a function as a folder at its next call; returns the function's name.
+        """Capture a function as a folder at its next call; return the function's name.
 
-        number: of a tf.function; None for the step. `caught` gets the outcome. Raises
-        LookupError if there is none or nobody to ask, OSError if there is no space.
+        number: of a tf.function; None for the step. `caught` gets the outcome. Raises LookupError if there is
+        no such function or no observer, OSError if the disk is full.
         """
         raise LookupError("the program has ended")
 
     @property
     def python(self) -> str:
-        """The Python that measures its step; "" for the lab's own."""
+        """The Python that measures the program's step; "" for the lab's own."""
         return ""
 
     def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
-        """Add a trial of the finding's change to the page; return it with the program's gain."""
+        """Add a trial of the finding's change to the page; return the trial with the program's gain."""
         return tried
 
     def type(self, text: str) -> None:
-        """Write to its standard input."""
+        """Write to the program's standard input."""
 
     def interrupt(self) -> None:
-        """Send Ctrl-C."""
+        """Send Ctrl-C to the program."""
         self.type("\x03")
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal to the program."""

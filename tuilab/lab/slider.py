@@ -1,4 +1,4 @@
-"""The logic of a parameter's slider: its allowed values, their reasons, and its stops."""
+"""The logic of a parameter's slider: its allowed values, its stops, and the reasons for its limits."""
 
 import math
 from bisect import bisect_left
@@ -18,26 +18,26 @@ from tuilab.model.parameters import (
 from tuilab.report.axes import Limits, place, unplace
 
 Slidable = Integer | LogInteger | Choice
-"""Parameters with a slider; a flag has a switch."""
+"""Parameters that have a slider; a flag has a switch."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The numbers allowed by the other parameters, and the reasons."""
+    """The numbers that the other parameters allow, and the reasons."""
 
     low: int = 0
     high: int = 0
     multiple: int = 1
-    """Only multiples of this."""
+    """Only multiples of this number are allowed."""
     below: str = ""
-    """Why it cannot go below `low`."""
+    """Why the value cannot be below `low`."""
     above: str = ""
-    """Why it cannot go above `high`."""
+    """Why the value cannot be above `high`."""
     between: str = ""
-    """Why it must be a multiple."""
+    """Why the value must be a multiple."""
 
     def why_not(self, value: Value) -> str:
-        """Describe why `value` is not allowed; empty if it is."""
+        """Explain why `value` is not allowed; "" if it is allowed."""
         if isinstance(value, str):
             return ""
         if value < self.low:
@@ -47,11 +47,15 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return True if it lies within the limits, for any multiple; always for a word."""
+        """Return whether a value lies within the limits, even if it is not a multiple; always True for a
+        word.
+        """
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Return the nearest allowed number, rounded in `direction` to a multiple; a word unchanged."""
+        """Return the nearest allowed number, rounded in `direction` to a multiple; return a word
+        unchanged.
+        """
         if isinstance(value, str):
             return value
         value = min(self.high, max(self.low, value))
@@ -62,7 +66,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return the range that the constraints leave; for a word, everything."""
+    """Return the range that the constraints leave; a word is not restricted."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -89,26 +93,28 @@ def reach(
 
 @dataclass(frozen=True)
 class Control:
-    """The current state of a parameter's control."""
+    """The current state of the control for a parameter."""
 
     parameter: Slidable
-    """Its declaration."""
+    """The parameter's declaration."""
     value: Value
     """The current value."""
     reach: Reach = Reach()
-    """The range left by the other parameters; for a word, everything."""
+    """The range that the other parameters leave; a word is not restricted."""
     marks: tuple[Value, ...] = ()
-    """Values from the document."""
+    """Values that the document uses."""
     note: str = ""
     """A remark on the value, such as the memory that it needs."""
     crossover: float | None = None
-    """Where two arms cross; None if not known."""
+    """Value at which two arms cross; None if unknown."""
     band: tuple[float, float] | None = None
     """The crossover's 95% interval."""
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for arrow keys: each choice; powers of two, 1-2-5 or even steps, and both ends."""
+    """Return the stops for the arrow keys: every choice; or powers of two, 1-2-5 or even steps, plus both
+    ends.
+    """
     if isinstance(parameter, Choice):
         return list(parameter.options)
     low, high = parameter.low, parameter.high
@@ -116,12 +122,12 @@ def stops(parameter: Slidable) -> list[Value]:
         return sorted({low, high, *(n for n in _rounds_of(parameter) if low < n < high)})
     steps = (high - low) // parameter.step
     every = next(n for n in _round_numbers(steps) if n >= steps / 40)
-    # Values are low plus whole steps, so the last one may be below high.
+    # Values are `low` plus whole steps, so the last one may be less than `high`.
     return [low + parameter.step * n for n in sorted({*range(0, steps + 1, every), steps})]
 
 
 def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
-    """Yield powers of two, or 1, 2, 5, 10 …, up to the first above `most`."""
+    """Yield powers of two, or 1, 2, 5, 10 …, up to the first one above `most`."""
     power = 1
     while True:
         for factor in (1,) if binary else (1, 2, 5):
@@ -132,13 +138,13 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """List its round values; for a multiple, round multiples."""
+    """List a control's round values; if only multiples are allowed, round multiples."""
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the `times`-th stop above (1) or below (-1) `value`; the last one if there are no more."""
+    """Return the `times`-th stop above (1) or below (-1) `value`, or the last stop in that direction."""
     there = stops(parameter)
     if value in there:
         index = there.index(value) + direction * times
@@ -148,7 +154,7 @@ def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1)
 
 
 def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
-    """Move by a fine step: a sixteenth of an octave (a tenth of a decade), one step, or one choice."""
+    """Move by a fine step: 1/16 of an octave (1/10 of a decade), one step, or one choice."""
     if isinstance(parameter, Choice):
         return next_stop(parameter, value, direction)
     moved = value = int(value)
@@ -165,7 +171,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """Return the next of `marks` above or below `value`, wrapping around; None if there are none."""
+    """Return the next value in `marks` above or below `value`, wrapping around; None if there is none."""
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]
     ahead = (mark for mark in ordered if (fraction(parameter, mark) - here) * direction > 0)
@@ -181,22 +187,22 @@ def fraction(parameter: Slidable, value: Value | float) -> float:
 
 
 def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
-    """Return the track's limits, and True for a logarithmic scale."""
+    """Return the limits of the track, and whether its scale is logarithmic."""
     log = isinstance(parameter, LogInteger)
     low = max(parameter.low, 1) if log else parameter.low
     return (low, max(parameter.high, low + 1)), log
 
 
 def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
-    """Return the cell of a track of `cells` cells that shows `value`."""
+    """Return the cell that shows `value` on a track with `cells` cells."""
     # Round half up, not half to even, so that neighbouring values never swap cells.
     return min(cells - 1, math.floor(fraction(parameter, value) * (cells - 1) + 0.5))
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value for a click on that cell: a document's value if one lies there, else the roundest.
+    """Return the value for a click on a cell: the document's value in that cell, else the roundest value.
 
-    It maps back to the same cell, unless the cell holds no whole number; then it is the nearest one.
+    The value lies in the same cell, unless the cell holds no whole number: it is then the nearest one.
     """
     there = stops(parameter)
     if cell <= 0 or cell >= cells - 1:

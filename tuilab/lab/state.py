@@ -46,28 +46,28 @@ from tuilab.workloads import find
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
-"""Minimum rounds of a run to stay as a ghost."""
+"""Minimum number of rounds for a run to stay as a ghost."""
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""Budget for a slider at rest: the worker is warm, and the user waits."""
+"""Budget for a slider at rest: the worker is warm, and the user is waiting."""
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds after which a wait is shown."""
+"""Seconds after which the screen shows a wait."""
 LONG = 50_000
-"""Samples above which a run is summarized in a thread."""
+"""Number of samples above which a run is summarized in a thread."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """The current activity of a run, and its start."""
+    """The current activity of a run, and its start time."""
 
     what: tuple[object, ...] = ()
-    """Unchanged while the run does the same thing."""
+    """Identifies the activity; unchanged while the activity is the same."""
     since: float = 0.0
-    """On the state's clock."""
+    """Start of the activity, on the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
-        """Return the stage after an event; the same one if the activity is unchanged."""
+        """Return the stage after an event; the same object if the activity is unchanged."""
         what = _what(state)
         return self if what == self.what else Stage(what, now)
 
@@ -76,14 +76,14 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # A count of seconds advances with each block; a count of pieces is a single stage.
+    # A count of seconds advances with each block; a count of items is a single stage.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 
 
 @dataclass(frozen=True)
 class Place:
-    """A user's place, to return to after something measured other presets."""
+    """A user's place, restored after other presets were measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -96,29 +96,29 @@ class LabState:
     """Everything that the screens draw. `shown` is the run on the screen."""
 
     clock: Callable[[], float] = time.monotonic
-    """Monotonic seconds; the clock of every `since` and `_at` here."""
+    """Returns monotonic seconds; the clock of every `since` and `_at` in this class."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """Returns a new run id."""
     presets: tuple[Preset, ...] = ()
-    """The documents' presets first, then the user's, as in the list."""
+    """The documents' presets, followed by the user's, in the order of the list."""
     listed: frozenset[str] = frozenset()
-    """Names that a shell also knows; not those opened here."""
+    """Preset names that a shell also knows, without presets opened in this lab."""
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     spool: str = ""
-    """Folder in which a worker keeps a run until the history has it; "" if none."""
+    """Folder in which a worker keeps a run until it is in the history; "" if there is none."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue without their lab: id → file of their events so far."""
+    """Runs that continue without their lab: the run's id → the file of its events so far."""
     from_background: str = ""
-    """The preset of the last run that finished in the background; "" once a run starts here."""
+    """The preset of the last run that finished in the background; "" after a run has started here."""
     unkept: str = ""
-    """Why a run is not in the history, and where its data is; "" if every run is saved."""
+    """Why a run is not in the history, and where its data is; "" if every run has been saved."""
     finish: bool = True
-    """A run continues to its end after the lab is gone."""
+    """Whether a run continues to its end after the lab has ended."""
     paced: bool = False
-    """A screen paints the data: the worker waits for it after each report."""
+    """Whether a screen paints the data: the worker waits for the screen after each report."""
     settings: Settings | None = None
-    """What would be measured now; None before a preset is chosen."""
+    """The settings that the next run measures; None before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
     """Settings for undo, latest last."""
     future: list[Settings] = field(default_factory=list)
@@ -130,7 +130,8 @@ class LabState:
     worker: Worker = field(default_factory=Worker)
     """This machine's measuring process."""
     import_s: float = IMPORT_S
-    """Seconds until a fresh worker has TensorFlow: of the last one, or the usual value."""
+    """Seconds until a fresh worker has imported TensorFlow: measured on the last worker, or the usual value.
+    """
     machine: Machine | None = None
     """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
@@ -138,55 +139,55 @@ class LabState:
     shown: RunState = field(default_factory=RunState)
     """The run on the screen; empty before the first."""
     stage: Stage = field(default_factory=Stage)
-    """The activity of that run, and its start."""
+    """The activity of the run on the screen, and its start time."""
     sized: Stage = field(default_factory=Stage)
-    """The current size of a sweep, and its start."""
+    """The size that a sweep is measuring, and its start time."""
     asked: str = ""
-    """Id of the requested run until it is over; "" if none."""
+    """Id of the requested run until the run has ended; "" if there is none."""
     asked_at: float = 0.0
     """Time of the request."""
     wanted: Wanted | None = None
-    """A run that waits for the worker."""
+    """A run that is waiting for the worker."""
     ghosts: list[RunState] = field(default_factory=list)
-    """Earlier runs of this lab to draw under the current one, latest first."""
+    """Earlier runs of this lab to draw under the current run, latest first."""
     pinned: list[RunState] = field(default_factory=list)
-    """Pinned runs of the history, latest first."""
+    """Pinned runs in the history, latest first."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
-    """Verdicts on the claims of presets measured with their original settings."""
+    """Verdicts on the claims of presets that were measured with their original settings."""
     log: list[Log] = field(default_factory=list)
     """Log lines from TensorFlow, the worker and the lab."""
     guessing: bool = False
-    """The demo asks for a guess: no verdict is shown until it reveals the result."""
+    """The demo is asking for a guess: verdicts are hidden until it reveals the result."""
     replay: str = ""
-    """Label of the replay; "" for a live run."""
+    """The replay's label; "" for a live run."""
     beside: bool = False
-    """True if `sum_up` runs in a thread while the run on the screen is `long`."""
+    """Whether `sum_up` runs in a thread while the run on the screen is `long`."""
     summing: bool = False
-    """`sum_up` is running there; no event may be applied meanwhile."""
+    """Whether `sum_up` is running in a thread; no event may be applied meanwhile."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 
     # Presets and settings
 
     def load(self, catalogue: Catalogue) -> None:
-        """Load the presets of a catalogue."""
+        """Load the presets in a catalogue."""
         self.presets, self.problems = catalogue.presets, catalogue.problems
         self.listed = frozenset(preset.name for preset in self.presets)
 
     def find_preset(self, name: str) -> Preset | None:
-        """Return the preset of that name, None if there is none."""
+        """Return the preset with that name, or None."""
         return next((preset for preset in self.presets if preset.name == name), None)
 
     def choose(self, preset: Preset) -> None:
-        """Apply a preset."""
+        """Make a preset the current one."""
         self.replay = ""
         settings = Settings.of(preset, self.own.get(preset.name))
         self.change(settings.where(self.settings, self.hosts.environments))
 
     def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
-        """Return the values of that preset's document, else the workload's defaults.
+        """Return the original values of that preset, else the workload's defaults.
 
-        None if neither is known.
+        Returns None if both are unknown.
         """
         preset = self.find_preset(name)
         try:
@@ -197,15 +198,15 @@ class LabState:
             return None
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset, replacing one with the same name. own: a user's code and its file."""
+        """Add a preset, or replace the one with the same name. own: the user's code and its file."""
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.presets if p.name != preset.name]
-        # The documents' presets first, then the user's, as in the list.
+        # The documents' presets, followed by the user's, in the order of the list.
         self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:
-        """Apply new settings and save the old ones for undo; False if nothing differs."""
+        """Apply new settings and save the old ones for undo; return False if nothing differs."""
         if settings == self.settings:
             return False
         if self.settings is not None and remember:
@@ -231,14 +232,16 @@ class LabState:
 
     @property
     def cost(self) -> str:
-        """Budget and estimated duration of a run of these settings: `quick, about 9 s`."""
+        """Return the budget and estimated duration of a run with these settings, such as `quick,
+        about 9 s`.
+        """
         budget, settings = BUDGET[self.budget], self.settings
         arms = len(settings.arms_on(self.machine)) if settings else 1
         sweeps = settings is not None and settings.preset.sweep is not None
         if sweeps or (self.running and self.shown.sweep is not None):
             return f"{budget.name}, ± {100 * budget.precision:.0f}%"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
-        if len(here) > 1:  # in turns, each in its own processes
+        if len(here) > 1:  # the hosts take turns, each in its own processes
             from tuilab.runner.turns import budget_of
 
             budget = budget_of(budget)
@@ -250,16 +253,16 @@ class LabState:
 
     @property
     def running(self) -> bool:
-        """True if a requested run is not over."""
+        """True until a requested run has ended."""
         return bool(self.asked) or self.wanted is not None
 
     @property
     def in_processes(self) -> bool:
-        """True if the current settings are already being measured, in several processes one after another."""
+        """True if the current settings are being measured in several processes, one after another."""
         shown, settings = self.shown, self.settings
         if self.replay or settings is None or not self.asked or self.asked != shown.run:
             return False
-        if shown.status is not None:  # a resumed run whose next process has not started
+        if shown.status is not None:  # a resumed run whose next process has not started yet
             return True
         budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
         if budget is None or not same or settings.preset.name != shown.preset:
@@ -268,7 +271,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the active wait sends no reports, so that only the seconds show progress."""
+        """True if the current activity sends no reports, so that only the seconds show progress."""
         if self.replay:
             return False
         starting = self.worker.phase == "starting" or self.wanted is not None
@@ -277,7 +280,9 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Seconds that the run on the screen has spent on the same thing; 0 if too short to show."""
+        """Return the seconds that the run on the screen has spent in the same activity; 0 if too short to
+        show.
+        """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
 
@@ -289,7 +294,9 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Return the request for the current settings, which must exist. slid: a slider came to rest."""
+        """Return the request for the current settings, which must exist. slid: whether a slider
+        came to rest.
+        """
         settings = self.settings
         assert settings is not None
         devices = settings.devices(self.machine, self.hosts.machines)
@@ -305,10 +312,10 @@ class LabState:
         return request
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
-        """Return the request that completes the stopped run on the screen, or that makes it as precise as
-        the budget asks.
+        """Return the request that completes the stopped run on the screen, or makes it as precise as the
+        budget asks.
 
-        None if nothing is missing, or if the settings differ, so that a new run is needed.
+        Returns None if nothing is missing, or if different settings need a new run.
         """
         from tuilab.lab import resume
 
@@ -334,25 +341,27 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Expect the events of that run. earlier: the state of the run that it continues."""
+        """Expect the events of that run. earlier: state of the run that it continues."""
         self.replay = ""
         if request.id != self.shown.run:
             self._pending[request.id] = earlier or RunState()
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
-        """Return the command line for what the screen shows. There must be settings."""
+        """Return the command line for what the screen shows. Settings must exist."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
         named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
         return command_line(self.settings, self.budget, sweep, named)
 
     def put_away(self) -> None:
-        """Remove the run from the screen; it stays as a ghost."""
+        """Remove the run from the screen and keep it as a ghost."""
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show the following events as a recording of that name, with its settings if its preset is known."""
+        """Show the following events as a recording with that name, and use its settings if its preset is
+        known.
+        """
         preset = self.find_preset(started.preset)
         if preset is not None and preset.workload == started.scenario.workload:
             self.choose(preset)
@@ -362,12 +371,12 @@ class LabState:
         self.replay = label
 
     def rewind(self) -> None:
-        """Clear what a replay has shown: its events arrive again from the first."""
+        """Clear everything that a replay has shown: its events arrive again from the first."""
         self.shown, self.stage = RunState(), Stage()
 
     @property
     def emulated(self) -> frozenset[str]:
-        """The presets whose verdicts rest on a GPU of this machine that is software."""
+        """The presets whose verdicts rest on an emulated GPU of this machine."""
         if self.machine is None or not self.machine.emulated:
             return frozenset()
         return frozenset(p.name for p in self.presets if any(claim.about_gpu for claim in p.claims))
@@ -378,7 +387,7 @@ class LabState:
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Return to that place, with its run if that was over; False if nothing has changed since."""
+        """Return to a place, with its run if the run had ended; return False if nothing has changed since."""
         if place.settings is None or place.settings == self.settings:
             return False
         self.settings, self.past, self.replay = place.settings, [*place.past], place.replay
@@ -389,7 +398,7 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """True if the settings next to a replay belong to its preset, which may be unknown here."""
+        """True if the settings next to a replay belong to its preset, which may be unknown to this lab."""
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
@@ -401,7 +410,7 @@ class LabState:
 
     @property
     def undecided(self) -> str:
-        """Why the run on the screen decides none of its preset's claims; "" if it does."""
+        """Why the run on the screen decides none of its preset's claims; "" if it decides one."""
         if self.guessing:
             return "guess first"
         if self.shown.running:
@@ -412,18 +421,15 @@ class LabState:
 
     @property
     def point(self) -> int:
-        """The point of the run on the screen that its figures are for: in a sweep, the most informative
-        one.
-        """
+        """The point whose figures the screen shows: in a sweep, the most informative one."""
         from tuilab.analysis.reading import summary_point
 
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:
-        """Return the summary of the run on the screen, without placement rows; cached until the run
-        changes.
+        """The summary of the run on the screen, without placement rows; cached until the run changes.
 
-        For a long run that is summarized in a thread, the last known summary.
+        For a long run that is being summarized in a thread, the last known summary.
         """
         state = self.shown
         if not state.run:
@@ -435,7 +441,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return `result` with placement rows. Raises ValueError if there is no run."""
+        """Return `result` with placement rows. Raises ValueError without a run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -445,14 +451,14 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The crossover for the slider of these settings: the first one found."""
+        """The first crossover that was found, for the slider of these settings."""
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Compute the summary again. May run in a thread if no event arrives meanwhile."""
+        """Compute the summary again. May run in a thread while no event is applied."""
         from tuilab.analysis.summary import summarise
 
         state = self.shown
@@ -460,7 +466,7 @@ class LabState:
         try:
             found = summarise(state, self.claims_of(state.preset), placement=False)
         except Exception as error:
-            # A bug of ours must not stop the measurement: it is reported, and the samples still show.
+            # A bug in the lab must not stop the measurement: it is reported, and the samples are still shown.
             found = None
             self._say(f"the summary failed: {type(error).__name__}: {error}", "error")
         self._results = {key: found}
@@ -468,14 +474,14 @@ class LabState:
 
     @property
     def long(self) -> bool:
-        """True if the run continues and summarizing it takes longer than a key should wait."""
+        """True if the run is active and summarizing it would noticeably delay a key press."""
         state = self.shown
         if not state.running or (state.run, state.version) in self._results:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, name: str) -> tuple[Claim, ...]:
-        """Return the claims of the preset of that name; none if it is unknown."""
+        """Return the claims of the preset with that name; none if the preset is unknown."""
         if self.settings is not None and self.settings.preset.name == name:
             return self.settings.preset.claims
         preset = self.find_preset(name)
@@ -525,7 +531,9 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """The supervisor starts a new worker, unless this one died before it was ready."""
+        """Note a worker's exit. The supervisor starts a new worker, unless this one died before it
+        was ready.
+        """
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")
         if not event.expected:
@@ -537,7 +545,7 @@ class LabState:
         self.log.append(Log(text=text, level=level, source="tuilab"))
 
     def _trace(self, detail: str) -> None:
-        """Write a traceback, such as that of a user's code, to the log."""
+        """Write a traceback to the log, such as one from the user's code."""
         for line in sanitize_block(detail).splitlines():
             self._say(line, "error")
 
@@ -575,7 +583,7 @@ class LabState:
         return Change.RUN
 
     def _elsewhere(self, identity: str, event: Event) -> Change:
-        """Apply an event of a run that is not on the screen: only its end matters."""
+        """Apply an event of a run that is not on the screen; only the end of such a run matters."""
         if not isinstance(event, Finished):
             return Change.NOTHING
         self._pending.pop(identity, None)
@@ -596,16 +604,16 @@ class LabState:
         return Change.RUN | Change.OVER
 
     def _show(self, state: RunState) -> None:
-        """Show a new run; the previous one becomes a ghost if it is of the same kind."""
+        """Show a new run; the previous run becomes a ghost if it is of the same kind."""
         before = self.shown
         if before.rounds >= LEAST_GHOST and before.scenario is not None and before.sweep is None:
             self.ghosts = [ghost(before), *self.ghosts][:MOST_GHOSTS]
         self.shown = state
 
     def ghosts_of(self, state: RunState) -> list[RunState]:
-        """Return earlier runs to draw under this one: same workload, no sweep.
+        """Return earlier runs to draw under this one, with the same workload and no sweep.
 
-        Those of this session first, then the pinned ones.
+        Runs of this session come first, then pinned ones.
         """
         if state.scenario is None:
             return []
@@ -618,23 +626,27 @@ class LabState:
 
 
 def sizes_begun(state: RunState) -> int:
-    """Count the sizes of a sweep that the latest process has begun to measure, from 1."""
+    """Return the number of sweep sizes that the latest process has started to measure, counting the current
+    one.
+    """
     return max(1, min(len(sizes_to_measure(state)), len(state.process_begun)))
 
 
 def sizes_to_measure(state: RunState) -> Sequence[int]:
-    """Return the places of the sizes that the latest process measures: those left, if it resumes a run."""
+    """Return the indices of the sizes that the latest process measures: the remaining ones if it resumes a
+    run.
+    """
     return state.process_points or range(len(state.points))
 
 
 def _first_called(state: RunState) -> bool:
-    """Return True if one arm has been called so far, and none timed in a round."""
+    """Return whether one arm has been called so far, and none has been timed in a round."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
 
 
 def ghost(state: RunState) -> RunState:
-    """Return the run with only the data for a plot: no placement, logs or single calls."""
+    """Reduce the run to the data for a plot, without placement, logs or single calls."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 

@@ -1,4 +1,4 @@
-"""Work in daemon threads that nobody waits for when the lab ends."""
+"""Runs work in daemon threads that the lab does not wait for when it ends."""
 
 import asyncio
 import threading
@@ -10,7 +10,9 @@ T = TypeVar("T")
 
 
 async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Like `asyncio.to_thread`, but asyncio does not join the thread at exit. Raises what the call raises."""
+    """Run a call like `asyncio.to_thread`, but asyncio does not join the thread at exit. Raises what the call
+    raises.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 

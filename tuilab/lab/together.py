@@ -1,4 +1,4 @@
-"""Devices measured one at a time and then all at once, each by its own worker."""
+"""Measures devices one at a time and then all at once, each with its own worker."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,7 +15,9 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """Return a factory of one worker per device and host. Raises InputError if all arms are on one device."""
+    """Return a factory that creates one worker per device and host. Raises InputError if all arms are on one
+    device.
+    """
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)
     if all(len(own) < 2 for own in wanted.values()):
@@ -39,7 +41,9 @@ def doubled(request: Measure) -> Measure:
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices to measure on each host: those of its arms that it has, else all named ones."""
+    """Return the devices to measure on each host: the arms' devices that the host has, else all named
+    devices.
+    """
     out = {}
     for host, own in present.items():
         named = list(dict.fromkeys(arm.device for arm in request.arms if arm.host == host))

@@ -1,4 +1,6 @@
-"""Try a finding's advice on the program's own step: a captured step, measured as it is and changed."""
+"""Tries a finding's advice on a captured step of the program: measures the step with and without
+the change.
+"""
 
 import asyncio
 import contextlib
@@ -23,9 +25,9 @@ from tuilab.program.gains import gain_of_step
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a captured step. name: as `tuilab.worker.changed_step` calls it.
+    """A change to a captured step. name: used by `tuilab.worker.changed_step`.
 
-    agrees: largest relative difference of results that counts as rounding.
+    agrees: largest relative difference between results that counts as rounding.
     """
 
     name: str
@@ -61,7 +63,7 @@ class _Run(msgspec.Struct):
 
 
 class TrialError(Exception):
-    """The step could not be measured as it is or changed; the message is why."""
+    """The step could not be measured with or without the change; the message gives the reason."""
 
 
 def can_try(finding: Bottleneck) -> bool:
@@ -70,9 +72,9 @@ def can_try(finding: Bottleneck) -> bool:
 
 
 def refusal(finding: Bottleneck, page: Page) -> str:
-    """Return why the change does not apply to the program as it is; "" if it does.
+    """Explain why the change does not apply to the program as it is; "" if it does.
 
-    Tracing a step that ran op by op would run its Python once more, which a side effect would show.
+    Tracing a step that runs op by op would run its Python code once more, and repeat any side effect.
     """
     if finding.first and (not finding.preset or finding.code == "eager-step"):
         return finding.first[0]
@@ -82,9 +84,10 @@ def refusal(finding: Bottleneck, page: Page) -> str:
 
 
 async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = "") -> Tried:
-    """Measure a captured step as it is and with the finding's change.
+    """Measure a captured step with and without the finding's change.
 
-    python: of the environment that measures; "" for the lab's own. Cancelling it ends its processes.
+    python: of the environment that measures; "" for the lab's own. Cancelling this coroutine ends its
+    processes.
     """
     devices = [part.name.removeprefix("compute on ") for part in page.parts if "compute on" in part.name]
     words = ["--device", "GPU" if devices and devices[0].startswith("GPU") else "CPU"]
@@ -129,7 +132,9 @@ def _agreement(apart: float | None, agrees: float) -> str:
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
-    """Compare the program's own steps, which run op by op, with the graph; waiting for input stays."""
+    """Compare the program's own steps, which run op by op, with the graph; the wait for input stays
+    the same.
+    """
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
     if not steps.median_s:
@@ -181,7 +186,7 @@ async def _run(folder: str, words: list[str]) -> _Run:
 
 
 async def _output(command: list[str]) -> bytes:
-    """Return what a process in a group of its own prints. Raises TrialError if it prints nothing."""
+    """Return the output of a process that runs in its own group. Raises TrialError if there is no output."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True

@@ -1,4 +1,4 @@
-"""Watch a user's program: start or attach, and update its page."""
+"""Watches a user's program: starts it or attaches to it, and updates its page."""
 
 import contextlib
 import itertools
@@ -41,31 +41,33 @@ from tuilab.runner.watched import is_python as is_python
 
 BESIDE_S = 5.0
 KEPT_EVERY_S = 15.0
-"""Seconds between two saves of a growing page in the history."""
+"""Seconds between saves of a growing page in the history."""
 MOST_READ = 12
-"""Maximum number of profiler windows read per process, spread evenly: each takes about a second of CPU
+"""Maximum number of profiler windows read per process, spread evenly; reading one takes about a second of CPU
 time.
 """
 READING, LEAST_READ = 0.03, 2
-"""Share of the program's CPU time that reading its windows may take, and how many of each kind of step are
-read anyway.
+"""Share of the program's CPU time that reading its windows may take, and number of windows read regardless
+for each kind of step.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Minimum seconds between two pages of a live program, also as a multiple of the time for a page."""
+"""Minimum seconds between two pages of a live program, and the minimum as a multiple of the time that a page
+takes.
+"""
 TAIL = 2**16
-"""Bytes of output in which to look for the last lines: a progress bar writes much into one line."""
+"""Number of output bytes to search for the last lines: a progress bar writes much into one line."""
 MOST_SHOWN = 5_000
-"""Maximum number of steps drawn."""
+"""Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
-"""Messages of TensorFlow's profiler for each window; not the program's own."""
+"""Messages that TensorFlow's profiler prints for each window; the program did not print them."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
 @dataclass
 class WatchOptions:
-    """every, window: seconds between windows and of each; 0 for as rarely as `share` of the program's time
-    allows.
+    """Options for watching. every, window: seconds between windows and per window; 0 for as rarely as `share`
+    of the program's time allows.
     """
 
     every: float = 0.0
@@ -76,13 +78,13 @@ class WatchOptions:
     """The GPU for the bound, `h100`; "" for the default."""
 
     def words(self) -> str:
-        """Format them for the observer."""
+        """Format the options for the observer."""
         return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
 
 
 @dataclass
 class Watched:
-    """A program that is or was watched."""
+    """A program that is being watched or was watched."""
 
     command: tuple[str, ...]
     began: float = field(default_factory=time.time)
@@ -94,9 +96,9 @@ class Watched:
     """CPU seconds spent on reading the windows of each process."""
     faults: list[str] = field(default_factory=list)
     program: str = field(default_factory=lambda: new_id())
-    """Its id in the history; "" if another machine saves it."""
+    """The program's id in the history; "" if another machine saves the page."""
     chosen: int = 0
-    """The process on the page; 0 for the busiest one."""
+    """The process on the page; 0 for the busiest process."""
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
     card: str = ""
@@ -108,7 +110,7 @@ class Watched:
     devices: Devices = field(default_factory=Devices)
 
     def sample(self) -> None:
-        """Sample the devices if the program makes steps and the last sample is a second old."""
+        """Sample the devices if the program makes steps and the last sample is at least a second old."""
         of = self.busiest
         if of is None or of.hello is None or not of.kind or of.ended:
             return
@@ -116,7 +118,7 @@ class Watched:
             self.loads.add(sample)
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Handle a message of the process of that number."""
+        """Handle a message from the process with that number."""
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
         self.processes[number].apply(told)
@@ -130,17 +132,17 @@ class Watched:
         if isinstance(told, Window) and file is not None:
             files = self.files.setdefault(number, [])
             files.append((told, file))
-            if len(files) > 4 * MOST_READ:  # each is a megabyte
+            if len(files) > 4 * MOST_READ:  # each window is about a megabyte
                 for _, old in files[1::2]:
                     old.unlink(missing_ok=True)
                 del files[1::2]
 
     def keep(self) -> str:
-        """Save the page in the history; returns why it could not be saved, "" if it was or need not be."""
+        """Save the page in the history; return why saving failed, "" if it succeeded or was not needed."""
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
-        """Read new profiler windows, first those from the ends and the middle, as far as CPU time allows."""
+        """Read new profiler windows as CPU time allows, those from the ends and the middle first."""
         for number, files in self.files.items():
             process = self.processes[number]
             done = {window for window, _ in process.windows}
@@ -160,7 +162,7 @@ class Watched:
                 self.reading_s[number] += process_time() - begun
 
     def finish(self, faults: Iterable[str]) -> None:
-        """Read the remaining data of an ended program and save it."""
+        """Read the remaining data of a program that has ended, and save its page."""
         self.faults += faults
         self.devices.close()
         self.read()
@@ -169,7 +171,7 @@ class Watched:
             self.faults.append(why)
 
     def beside(self) -> None:
-        """Inspect the machine, for an explanation about its GPUs."""
+        """Inspect the machine, to explain problems with its GPUs."""
         self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
 
     @property
@@ -202,7 +204,7 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Return the indices so that each first part of them is spread over all: ends, middle, quarters."""
+    """Order the indices so that any first part of them covers the whole range: ends, middle, quarters."""
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
     while len(order) < count:
         gap = max(1, gap // 2)
@@ -211,12 +213,12 @@ def spread(count: int) -> list[int]:
 
 
 def watch(command: Sequence[str], options: WatchOptions) -> Watched:
-    """Start the program and watch it to its end, from the main thread.
+    """Start the program and watch it until it ends, from the main thread.
 
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
-    # This process runs for the watching alone, so its imports count too.
+    # This process exists only to watch, so its imports count as a cost of watching.
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
@@ -247,17 +249,17 @@ class Watching(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """True between the program's start and end."""
+        """True while the program runs."""
         return self.hosted is not None and self.program.exit_code is None
 
     @property
     def now(self) -> Page:
-        """The page, with the elapsed time."""
+        """The program's page, with the elapsed time."""
         ended = self.program.ended or time.time()
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError on failure."""
+        """Start the program in a terminal with that many columns and rows. Raises InputError on failure."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
@@ -278,7 +280,7 @@ class Watching(ShownProgram):
         self.changed()
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Handle a message."""
+        """Handle a message from the observer."""
         self.program.take(number, told, file)
         self._told += 1
         if isinstance(told, Caught):
@@ -294,11 +296,11 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # A page of a long program takes time, and uses the program's processors.
+            # The page of a long program takes time to make, and competes with the program for CPU.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Update the page. If that fails, a note says so, and the program and its watch go on."""
+        """Update the page. On failure, a note reports the error; the program and the watch continue."""
         self._told = 0
         try:
             self.page = self.program.page()
@@ -311,12 +313,12 @@ class Watching(ShownProgram):
         self.changed()
 
     def choose(self, index: int) -> None:
-        """Show the page of that process."""
+        """Show the page of another process."""
         self.program.chosen = self.rows[index].pid
         self.draw()
 
     def output(self, lines: int) -> list[str]:
-        """Return the program's last output lines as in its terminal."""
+        """Return the program's last output lines as its terminal shows them."""
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -343,7 +345,7 @@ class Watching(ShownProgram):
 
     @property
     def python(self) -> str:
-        """The program's Python, "" for the lab's own."""
+        """The program's Python; "" for the lab's own."""
         hello = self.program.busiest.hello if self.program.busiest is not None else None
         own = hello is None or os.path.realpath(hello.executable) == os.path.realpath(sys.executable)
         return "" if own or hello is None else hello.executable
@@ -382,11 +384,11 @@ class Watching(ShownProgram):
         return self.program.exit_code
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; returns True if it has ended."""
+        """Wait for the program to end; return whether it has ended."""
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """Give the program our terminal after the screen has closed; returns when it ends."""
+        """Give the program our terminal after the screen has closed; return when the program ends."""
         if self.hosted is not None:
             self.changed = lambda: None
             self.hosted.hand_over()
@@ -395,7 +397,7 @@ class Watching(ShownProgram):
 
 
 def last_lines(raw: bytes, lines: int) -> list[str]:
-    """Return the last lines of terminal output as they appear there."""
+    """Return the last lines of terminal output as a terminal shows them."""
     text = raw.decode(errors="replace").replace("\r\n", "\n")
     # Text after a carriage return overwrites the line.
     stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -404,7 +406,7 @@ def last_lines(raw: bytes, lines: int) -> list[str]:
 
 
 def _caught_folder(name: str) -> Path:
-    """Return a new folder for a captured function, next to the runs."""
+    """Return a new folder for a captured function, next to the saved runs."""
     folder = private_folder(data_folder() / "captured")
     plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:100] or "function"
     numbered = (folder / (plain if index == 1 else f"{plain}-{index}") for index in itertools.count(1))
@@ -414,8 +416,8 @@ def _caught_folder(name: str) -> Path:
 def attach(address: str, seconds: float) -> Watched:
     """Profile a program that runs TensorFlow's profiler server at HOST:PORT, once.
 
-    It has no observer, so there are parts and ops but no lines or traces. Raises InputError if no program
-    answers.
+    Such a program has no observer, so the page has parts and ops but no lines or traces. Raises InputError if
+    no program answers.
     """
     program = Watched(("--attach", address))
     with tempfile.TemporaryDirectory(prefix="tuilab-watch-") as folder:
@@ -427,8 +429,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Inspect the machine; if TensorFlow sees none of its GPUs, find the doctor's cause with the program's
-    Python and environment.
+    """Inspect the machine; if TensorFlow sees none of its GPUs, run the doctor with the program's Python and
+    environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -446,7 +448,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
     hello = blind[0].hello
     variables = {name: value for name, value in hello.environment.items() if value is not None}
     own = environment(hello.executable)
-    if own is None:  # it is the lab's own
+    if own is None:  # the program's Python is the lab's own
         where = Place(environ={**os.environ, **variables})
     else:
         where = Place.of(msgspec.structs.replace(own, variables=variables))
@@ -456,7 +458,9 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes with GPU memory, and each GPU's size; nothing without a driver."""
+    """Return the other processes that use GPU memory, and the memory size of each GPU; nothing without a
+    driver.
+    """
     from tuilab.telemetry.sampler import open_nvml
 
     try:
@@ -475,7 +479,7 @@ def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the user's files by the names in the events."""
+    """Return the user's source files, by their names in the events."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
@@ -488,7 +492,7 @@ def sources(processes: Iterable[Process]) -> dict[str, str]:
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the command for display and storage, without values of options such as `--api-key`."""
+    """Return the command for display and storage, without the values of options such as `--api-key`."""
     out, hide = [], False
     for word in command:
         name, equals, _ = word.partition("=")
@@ -504,7 +508,7 @@ def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def export(text: str, ending: str) -> Path:
-    """Write to a new file in the current folder. Raises OSError."""
+    """Write the page to a new file in the current folder. Raises OSError."""
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
     file = Path.cwd() / f"tuilab-watch-{now}.{ending}"
     write_text(file, [text])
@@ -512,7 +516,7 @@ def export(text: str, ending: str) -> Path:
 
 
 def keep(program: str, page: Page) -> str:
-    """Save a page in the history under that id; returns why it could not be saved, "" if it was."""
+    """Save a page in the history under that id; return why saving failed, or ""."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -532,7 +536,7 @@ def new_id() -> str:
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:
-    """Return the latest watched programs of the history, with their ids."""
+    """Return the latest watched programs in the history, with their ids."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -541,7 +545,7 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def load_page(start: str) -> Page:
-    """Return the page of the watched program whose id starts with that. Raises InputError."""
+    """Return the page of the watched program whose id starts with the given text. Raises InputError."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
