@@ -1,8 +1,8 @@
-"""All causes of the doctor: one function of the findings each, in the order of trial.
+"""All causes that the doctor knows, each a function of the findings, in the order in which they are tried.
 
 `@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` causes why a listed GPU does not work.
 Only the first match of each layer is reported, because later ones follow from it. Layers are in the order of
-repair. A cause's docstring states it. To add one, write its function in the right position (see
+repair. A cause's docstring states the cause. To add one, write its function in the right position (see
 docs/doctor.md).
 """
 
@@ -26,7 +26,7 @@ NO_GPU: list[tuple[str, Judge]] = []
 """Layer and cause, for a machine on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""The same for a machine on which it lists one."""
+"""Layer and cause, for a machine on which TensorFlow lists a GPU."""
 
 LAST = ("silent", "unknown", "well")
 """Layers that are reported only if nothing else was found."""
@@ -48,7 +48,7 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
 
 
 def diagnose(findings: Findings) -> tuple[Cause, ...]:
-    """Return the cause first, then the next obstacles. Never empty."""
+    """Return the cause first, and then the next obstacles. Never empty."""
     found: dict[str, Cause] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):
@@ -64,7 +64,7 @@ def diagnose(findings: Findings) -> tuple[Cause, ...]:
 
 @without_gpu("python")
 def not_installed(f: Findings) -> Cause | None:
-    """No TensorFlow in this Python."""
+    """This Python has no TensorFlow."""
     imported = f.tensorflow.imported
     absent = imported is not None and imported.error.startswith(
         "ModuleNotFoundError: No module named 'tensorflow'"
@@ -97,7 +97,7 @@ def no_cuda_build(f: Findings) -> Cause | None:
     """The installed build has no CUDA: tensorflow-cpu, or a system without a CUDA build."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
-        # TensorFlow's own report if there is one, else the name of the only distribution.
+        # Use TensorFlow's own report if there is one, else the name of the only distribution.
         if f.tensorflow.built.cuda:
             return None
     elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:
@@ -112,7 +112,7 @@ def no_cuda_build(f: Findings) -> Cause | None:
         return Cause(code, cause, fixes.nvidia_image(f))
     fix = fixes.install_cuda(f)
     if f.packages.cpu_only:
-        # The wheels share one folder: removing tensorflow-cpu afterwards would delete tensorflow's files.
+        # The wheels share one folder, so removing tensorflow-cpu afterwards would delete files of tensorflow.
         installed = " ".join(f.packages.tensorflow)
         fix = f"{fixes.pip(f, f'uninstall -y {installed}')} && {fix}"
     name = f.packages.cpu_only or "the installed TensorFlow"
@@ -145,7 +145,7 @@ def hidden_by_environment(f: Findings) -> Cause | None:
     if not f.environment.hides_all and not (finds_none and without):
         return None
     if f.init not in (None, 0, cuda_errors.NO_DEVICE):
-        return None  # the driver has a problem of its own, which comes first
+        return None  # the driver has a problem of its own, which must be fixed first
     if f.environment.hides_all:
         cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
     else:
@@ -158,7 +158,9 @@ def hidden_by_environment(f: Findings) -> Cause | None:
 # ---- the driver --------------------------------------------------------------------------------------------
 
 OLDEST_CUDA = 12_000
-"""CUDA 12 programs run on any driver with CUDA 12.0 (minor version compatibility), which is 525.60."""
+"""CUDA 12 programs run on any driver that supports CUDA 12.0 (minor version compatibility), that is, from
+525.60 on.
+"""
 
 ELSEWHERE = fixes.other_machine("a machine with an NVIDIA GPU")
 WSL_FOLDER = "/usr/lib/wsl/lib"
@@ -172,7 +174,7 @@ def _error_name(f: Findings) -> str:
 def _reload(f: Findings) -> str:
     if f.kernel.loaded and not f.kernel.uvm:
         return fixes.on_host(f, "sudo nvidia-modprobe -u -c=0")
-    # Never just a reboot: the command may be pasted on a shared machine.
+    # Never advise only a reboot, because the command may be pasted on a shared machine.
     return fixes.on_host(f, "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm")
 
 
@@ -193,7 +195,7 @@ def stub_library(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def gpu_lost(f: Findings) -> Cause | None:
-    """The GPU no longer answers on its bus (Xid 79), as after overheating, a power dip or a loose card."""
+    """The GPU no longer answers on its bus (Xid 79): overheating, a power dip or a loose card."""
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):
@@ -206,7 +208,7 @@ def gpu_lost(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_lost_gpu(f: Findings) -> Cause | None:
-    """The device file exists, but the container's cgroup denies it since the host's systemd reloaded."""
+    """The device file exists, but the container's cgroup denies it since the host reloaded systemd."""
     refused = f.kernel.failing("EPERM")
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
     if not f.container.kind or not (refused or unknown):
@@ -218,7 +220,7 @@ def container_lost_gpu(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def device_files_denied(f: Findings) -> Cause | None:
-    """The device files exist, but this user may not open them."""
+    """The device files exist, but this user has no permission to open them."""
     denied = f.kernel.failing("EACCES", "EPERM")
     if not denied or f.init == 0:
         return None
@@ -246,7 +248,7 @@ def does_not_answer(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def mismatch(f: Findings) -> Cause | None:
-    """The driver's library and kernel module have different versions, as after an upgrade."""
+    """The driver's library and kernel module have different versions, for example after an upgrade."""
     logged = f.tensorflow.log.groups("mismatch")
     kernel, library = logged or (f.kernel.version, f.libcuda.version)
     differ = bool(kernel and library and kernel != library) and f.init not in (None, 0)
@@ -257,7 +259,7 @@ def mismatch(f: Findings) -> Cause | None:
     versions += f" ({_error_name(f)})" if f.init else ""
     fix = "sudo reboot"
     if f.container.kind:
-        # The runtime mounts the host's library, but the image's own copy is found first.
+        # The container runtime mounts the host's library, but the image's own copy is found first.
         fix = (
             f"{fixes.container_gpu(f)}  # of an image without the driver's own packages (libnvidia-compute-*)"
         )
@@ -267,7 +269,7 @@ def mismatch(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def forward_compatibility(f: Findings) -> Cause | None:
-    """CUDA's forward-compatibility library is used with a GPU that it does not support."""
+    """CUDA's forward-compatibility library is in use with a GPU that it does not support."""
     if f.init != cuda_errors.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return None
     folder = os.path.dirname(f.libcuda.path)
@@ -295,7 +297,7 @@ def too_old(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def fabric_not_ready(f: Findings) -> Cause | None:
-    """GPUs with NVLink wait until all links are up; with NVSwitches, a fabric manager sets them up."""
+    """The GPUs wait until all NVLinks are up; with NVSwitches, the fabric manager sets these up."""
     if f.init != cuda_errors.SYSTEM_NOT_READY:
         return None
     if f.kernel.fabric_manager:
@@ -317,7 +319,7 @@ def fabric_not_ready(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def mps_down(f: Findings) -> Cause | None:
-    """The Multi-Process Service that this process should use is not running."""
+    """The Multi-Process Service that this process must use is not running."""
     if f.init != cuda_errors.MPS_CONNECTION_FAILED:
         return None
     cause = f"the Multi-Process Service does not answer ({_error_name(f)})"
@@ -326,7 +328,7 @@ def mps_down(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def module_not_loaded(f: Findings) -> Cause | None:
-    """The driver is installed, but its kernel module is not built, rejected, or blocked by another."""
+    """The driver is installed, but its kernel module is missing, rejected, or blocked by another."""
     kernel = f.kernel
     installed = f.libcuda.is_loaded or kernel.module or kernel.built_for or kernel.dkms
     if f.container.kind or kernel.loaded or not f.hardware.nvidia or not installed:
@@ -353,7 +355,7 @@ def module_not_loaded(f: Findings) -> Cause | None:
 @without_gpu("driver")
 @with_gpu("device")
 def busy(f: Findings) -> Cause | None:
-    """The GPU allows one program at a time (exclusive compute mode) or none, or is taken."""
+    """The GPU allows one program at a time (exclusive compute mode) and is taken, or allows none."""
     device = _device(f)
     mode = device.access.compute_mode if device else ""
     unavailable = f.init == cuda_errors.DEVICE_UNAVAILABLE or "busy" in f.tensorflow.log
@@ -417,7 +419,7 @@ def mig_without_instance(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def wedged(f: Findings) -> Cause | None:
-    """The driver fails without a reason, often after sleep, a crash or a GPU fault."""
+    """The driver fails without giving a reason, often after sleep, a crash or a GPU fault."""
     if f.init != cuda_errors.UNKNOWN:
         return None
     return Cause("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_error_name(f)}", _reload(f))
@@ -425,7 +427,7 @@ def wedged(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_on_wsl(f: Findings) -> Cause | None:
-    """A container in WSL: the NVIDIA Container Toolkit must provide the GPU and driver library."""
+    """A container in WSL has no GPU or no driver library; NVIDIA's Container Toolkit provides both."""
     if not (f.container.kind and f.hardware.wsl) or f.driver_works or not f.libcuda_missing:
         return None
     lacks = f"has no {LIBCUDA}" if f.hardware.wsl_gpu else f"has neither /dev/dxg nor {LIBCUDA}"
@@ -437,7 +439,7 @@ def container_on_wsl(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_without_gpu(f: Findings) -> Cause | None:
-    """A container without a GPU: no device files, whatever the host has."""
+    """A container has no GPU device files, whatever the host has."""
     if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
         return None
     if not f.libcuda_missing and f.init not in (None, cuda_errors.NO_DEVICE, cuda_errors.OPERATING_SYSTEM):
@@ -453,7 +455,7 @@ def container_without_gpu(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def user_space_missing(f: Findings) -> Cause | None:
-    """The kernel has a driver, but its user-space library is missing."""
+    """The kernel module of the driver is loaded, but its user-space library is missing."""
     code = "libcuda-missing"
     if not f.libcuda_missing:
         return None
@@ -469,7 +471,7 @@ def user_space_missing(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def driver_missing(f: Findings) -> Cause | None:
-    """Neither half of a driver is installed."""
+    """Neither the kernel module nor the user-space library of a driver is installed."""
     if not f.libcuda_missing:
         return None
     text = "cuInit fails with 303" if not f.libcuda.error else f"{LIBCUDA} cannot be opened"
@@ -485,7 +487,7 @@ def driver_missing(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def no_device(f: Findings) -> Cause | None:
-    """The driver works but counts no GPU, although nothing hides one."""
+    """The driver works but finds no GPU, although nothing hides one."""
     none = f.init == cuda_errors.NO_DEVICE or (f.libcuda.init == 0 and f.libcuda.count == 0)
     if not none and "no-supported-device" not in f.tensorflow.log:
         return None
@@ -500,7 +502,7 @@ def no_device(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def other_failure(f: Findings) -> Cause | None:
-    """cuInit fails for a reason without its own cause."""
+    """cuInit fails with an error that has no cause of its own here."""
     hidden = f.environment.hides_all or f.environment.job_without_gpu
     if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
         return None
@@ -509,7 +511,7 @@ def other_failure(f: Findings) -> Cause | None:
 
 @without_gpu("hidden")
 def hidden_as_well(f: Findings) -> Cause | None:
-    """The same variable as a second cause: it would hide the GPU once the first is fixed."""
+    """CUDA_VISIBLE_DEVICES is a second cause: it would hide the GPU once the first cause is fixed."""
     if not f.environment.hides_all:
         return None
     return Cause("hidden", f"{VISIBLE}={f.environment.visible!r} would hide every GPU", f"unset {VISIBLE}")
@@ -530,15 +532,14 @@ def nvml_missing(f: Findings) -> Cause | None:
 
 
 def _mislaid(library: Library) -> bool:
-    """Installed as a wheel, but not where TensorFlow looks."""
+    """Return whether the library is installed as a wheel, but not in a folder that TensorFlow searches."""
     return bool(library.elsewhere) and library.absent
 
 
 def _missing(f: Findings) -> dict[str, str]:
-    """Return required libraries that do not load, with the loader's reason: by our own test and
-    TensorFlow's.
+    """Return required libraries that do not load, with the loader's reason.
 
-    If TensorFlow got as far as opening them, its own messages decide.
+    If TensorFlow itself tried to open them, its messages decide, otherwise our own test.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -550,13 +551,13 @@ def _missing(f: Findings) -> dict[str, str]:
 
 
 def _telling(name: str, why: str) -> str:
-    """Return only the name if the file is missing; else also the loader's reason."""
+    """Return only the name if the file is missing; otherwise also the loader's reason."""
     return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
 
 
 @without_gpu("libraries")
 def cuda_wheels_missing(f: Findings) -> Cause | None:
-    """No CUDA runtime: TensorFlow then misleadingly reports that it finds no CUDA drivers."""
+    """No CUDA runtime is installed; TensorFlow then misleadingly reports that it finds no CUDA drivers."""
     missing = _missing(f)
     said = "no-cudart" in f.tensorflow.log
     if not ("libcudart.so.12" in missing or said) or "nvidia-cuda-runtime-cu12" in f.packages.wheels:
@@ -576,7 +577,7 @@ def cuda_libraries_missing(f: Findings) -> Cause | None:
     if not missing and ("skipped" not in f.tensorflow.log or f.libraries.missing("device")):
         return None
     listed = "; ".join(_telling(name, why) for name, why in missing.items()) or "see TensorFlow's own lines"
-    # A wheel that is installed but does not load is damaged: reinstall it.
+    # A wheel that is installed but does not load is damaged, so reinstall it.
     damaged = [
         library
         for library in f.libraries.missing("device")
@@ -606,7 +607,7 @@ def not_where_tensorflow_looks(f: Findings) -> Cause | None:
 
 @without_gpu("device")
 def gpu_too_old(f: Findings) -> Cause | None:
-    """TensorFlow sees the GPU and ignores it for its compute capability."""
+    """TensorFlow sees the GPU but ignores it because of its compute capability."""
     found = f.tensorflow.log.groups("too-old")
     if not found:
         return None
@@ -616,7 +617,7 @@ def gpu_too_old(f: Findings) -> Cause | None:
 
 @without_gpu("device")
 def too_few_cores(f: Findings) -> Cause | None:
-    """TensorFlow ignores a GPU that is much smaller than another."""
+    """TensorFlow ignores a GPU that has far fewer cores than another."""
     found = f.tensorflow.log.groups("few-cores")
     if not found:
         return None
@@ -628,7 +629,7 @@ def too_few_cores(f: Findings) -> Cause | None:
 
 @without_gpu("silent")
 def tensorflow_silent(f: Findings) -> Cause | None:
-    """TensorFlow's child did not finish in time, or died after its import."""
+    """TensorFlow's child process did not finish in time, or died after the import."""
     listing = f"{f.python} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
     if f.tensorflow.hung:
         cause = f"TensorFlow did not answer in time while {f.tensorflow.hung}"
@@ -641,7 +642,7 @@ def tensorflow_silent(f: Findings) -> Cause | None:
 
 @without_gpu("unknown")
 def unexplained(f: Findings) -> Cause | None:
-    """None of the above. Reports what is known and how to see all of TensorFlow's messages."""
+    """No other cause applies. Reports the known facts and how to see all of TensorFlow's messages."""
     listed = f.tensorflow.listed
     if listed and listed.error:
         what = f"TensorFlow cannot list its devices: {listed.error}"
@@ -684,7 +685,7 @@ def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
 def gpu_older_than_build(f: Findings) -> Cause | None:
     """The GPU is listed, but the build has neither machine code nor PTX for it.
 
-    TensorFlow announces PTX compilation here too, but PTX runs only on newer GPUs, never on older ones.
+    TensorFlow announces that it compiles PTX here too, but PTX runs only on newer GPUs, never on older ones.
     """
     built = sorted(_built(f, "sm") + _built(f, "compute"))
     old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]
@@ -700,7 +701,7 @@ def gpu_older_than_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def driver_too_old_for_build(f: Findings) -> Cause | None:
-    """The driver is older than the toolkit of this build's PTX, or lacks a call that it makes."""
+    """The driver is older than the toolkit of this build's PTX, or lacks a call that the build makes."""
     if "old-driver" not in f.tensorflow.log:
         return None
     version = f.kernel.version or f.libcuda.version
@@ -714,7 +715,7 @@ def driver_too_old_for_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def out_of_memory(f: Findings) -> Cause | None:
-    """Even a small op finds no memory: another process holds it."""
+    """Even a small op gets no memory, because another process holds it."""
     if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
         return None
     device = _device(f)
@@ -730,7 +731,7 @@ def out_of_memory(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def cudnn(f: Findings) -> Cause | None:
-    """Convolutions fail: cuDNN has another version than TensorFlow was built with, or does not start."""
+    """cuDNN does not start, or differs from the version that TensorFlow's build requires."""
     versions = f.tensorflow.log.groups("cudnn-version")
     if not versions and "dnn" not in f.tensorflow.log:
         return None
@@ -757,7 +758,7 @@ def cudnn(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def xla_toolchain(f: Findings) -> Cause | None:
-    """XLA cannot compile for the GPU: libdevice or ptxas is missing."""
+    """XLA cannot compile for the GPU because libdevice or ptxas is missing."""
     log = f.tensorflow.log
     failed = any(tried.what == "XLA" and tried.error for tried in f.tensorflow.tried)
     if not failed or not ("libdevice" in log or "ptxas" in log):
@@ -790,7 +791,7 @@ def kernels_invalid(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def gpu_newer_than_build(f: Findings) -> Cause | None:
-    """No machine code for this GPU: the driver compiles each kernel from PTX on first use."""
+    """The build has no machine code for this GPU, so the driver compiles its PTX on first use."""
     found = f.tensorflow.log.groups("ptx")
     if not found:
         return None
@@ -812,7 +813,7 @@ def gpu_newer_than_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def runtime_does_not_start(f: Findings) -> Cause | None:
-    """The CUDA runtime rejects the GPU for a reason without its own cause."""
+    """The CUDA runtime rejects the GPU with an error that has no cause of its own here."""
     said = f.tensorflow.log.text("runtime")
     if not said:
         return None
@@ -821,7 +822,7 @@ def runtime_does_not_start(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def work_silent(f: Findings) -> Cause | None:
-    """A first op did not finish in time, and no message explains it."""
+    """The first op did not finish in time, and no message explains why."""
     if f.tensorflow.hung not in WORK and not f.tensorflow.crashed:
         return None
     what = (
@@ -832,7 +833,7 @@ def work_silent(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def work_fails(f: Findings) -> Cause | None:
-    """An op raises for a reason without its own cause."""
+    """An op raises an error that has no cause of its own here."""
     failed = f.tensorflow.failed
     if failed is None:
         return None
@@ -844,7 +845,7 @@ def work_fails(f: Findings) -> Cause | None:
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Cause | None:
-    """Only the lab sees the GPU, because tuilab opens by path what TensorFlow does not find."""
+    """Only the lab sees the GPU, because tuilab opens by path the libraries that TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None
@@ -855,7 +856,7 @@ def skipped_by_others(f: Findings) -> Cause | None:
 
 @with_gpu("toolchain")
 def ptxas_missing(f: Findings) -> Cause | None:
-    """Everything works, but without ptxas the driver compiles XLA's output more slowly."""
+    """Everything works, but without ptxas the driver compiles XLA's output, which is slower."""
     if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
         return None
     cause = (

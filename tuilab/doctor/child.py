@@ -1,7 +1,7 @@
-"""What the doctor does not risk in its own process: driver and library calls that may hang or crash.
+"""Makes the driver and library calls that may hang or crash, outside of the doctor's own process.
 
 `python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines with each new fact, so
-that nothing learned before a hang is lost; `at` names the next step.
+that a hang loses no fact found before it; `at` names the next step.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ def tell(**known: Any) -> None:
 
 
 def mapped(name: str) -> str:
-    """Return the file that a loaded library comes from, links resolved; empty if not loaded."""
+    """Return the file from which a library was loaded, with links resolved; empty if it is not loaded."""
     with open("/proc/self/maps", errors="replace") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
@@ -34,7 +34,7 @@ def mapped(name: str) -> str:
 
 
 class Driver:
-    """libcuda through ctypes. A call that the library lacks returns None."""
+    """Calls libcuda through ctypes. A call that the library lacks returns None."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -78,7 +78,7 @@ class Driver:
 
 
 def libcuda() -> None:
-    """Open libcuda, call cuInit, count the devices and get each one's name."""
+    """Open libcuda, call cuInit, count the devices and report the facts about each."""
     tell(at="opening libcuda.so.1")
     try:
         driver = Driver(ctypes.CDLL("libcuda.so.1"))
@@ -112,7 +112,7 @@ def libraries(wanted: str) -> None:
 
 
 def nodes(*paths: str) -> None:
-    """Open each device file like the driver's library; report the error's name, if any."""
+    """Open each device file as the driver's library does; report the error's name, if any."""
     for path in paths:
         tell(at=path)
         try:

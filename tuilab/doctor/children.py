@@ -1,4 +1,4 @@
-"""Child processes that may hang, each in its own process group, with their output."""
+"""Runs child processes that may hang, each in its own process group, and collects their output."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""Seconds for a killed child to die. One that sleeps in the kernel never does and stays behind."""
+"""Seconds for a killed child to die. A child in an uninterruptible kernel call is left behind."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -32,7 +32,7 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Describe how it ended; empty if normally."""
+        """Describe how the child ended; empty if normally."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
@@ -88,7 +88,7 @@ def run(
 
 
 def kill(child: subprocess.Popen[bytes]) -> None:
-    """Kill a child and everything it started. Ignores one that is gone."""
+    """Kill a child and every process that it started. Does nothing if the child has already gone."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -118,7 +118,7 @@ def run_own_module(environ: Mapping[str, str], until: float, *arguments: str) ->
 
 
 def merge_lines(out: bytes) -> dict[str, Any]:
-    """Merge a child's JSON lines into one object, later ones winning. Drops a line cut off by a kill."""
+    """Merge a child's JSON lines into one object; later lines win. Drops a line that a kill cut off."""
     facts: dict[str, Any] = {}
     for line in out.splitlines():
         try:

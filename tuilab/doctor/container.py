@@ -1,4 +1,6 @@
-"""Whether this process runs in a container, and of which kind: each gets its GPU in its own way."""
+"""Detects whether this process runs in a container, and which kind, because each kind gets its GPU
+differently.
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 
 @dataclass(frozen=True)
 class Container:
-    """kind: docker, podman, kubernetes, apptainer, lxc …, empty outside. evidence: what shows it."""
+    """A container. kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence:
+    the sign of that kind.
+    """
 
     kind: str = ""
     evidence: str = ""

@@ -1,4 +1,4 @@
-"""Driver error codes that say something about an installation (cuda.h, enum CUresult)."""
+"""Driver error codes that reveal a problem with the installation (cuda.h, enum CUresult)."""
 
 DEVICE_UNAVAILABLE = 46
 NO_DEVICE = 100

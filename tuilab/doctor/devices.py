@@ -1,4 +1,6 @@
-"""The GPUs' facts and state: from NVML in a child process, else from nvidia-smi if installed."""
+"""Reads the GPUs' facts and state from NVML in a child process, or else from nvidia-smi if it is
+installed.
+"""
 
 import csv
 import io
@@ -28,7 +30,9 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Devices:
-    """source: NVML or nvidia-smi. error: why there is nothing. hung: what did not respond."""
+    """The GPUs as reported. source: NVML or nvidia-smi. error: why no GPU is reported. hung: the call that
+    did not return.
+    """
 
     found: tuple[GpuDevice, ...] = ()
     source: str = ""
@@ -37,7 +41,7 @@ class Devices:
 
 
 def look(place: Place, until: float) -> Devices:
-    """Ask NVML; if nvidia-ml-py or the library is missing, ask nvidia-smi."""
+    """Query NVML; if nvidia-ml-py or the library is missing, query nvidia-smi."""
     ran = children.run_own_module(place.environ, until, "nvml")
     facts = children.merge_lines(ran.out)
     if ran.code is None:

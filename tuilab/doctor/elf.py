@@ -1,4 +1,4 @@
-"""The folders that a shared library tells the loader to search (System V ABI, dynamic section)."""
+"""Reads the folders that a shared library tells the loader to search (System V ABI, dynamic section)."""
 
 import os
 import struct

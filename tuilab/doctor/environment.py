@@ -10,7 +10,7 @@ from tuilab.model.sanitize import sanitize_line
 
 _WATCHED = re.compile(
     r"^(CUDA_.*|NVIDIA_.*|XLA_FLAGS|LD_LIBRARY_PATH|LD_PRELOAD|SLURM_JOB_ID|SLURM_JOB_GPUS|SLURM_STEP_GPUS"
-    # Not every TF_ variable: Terraform's start with it too.
+    # Do not take every TF_ variable, because Terraform uses the same prefix.
     r"|TF_(CPP|GPU|XLA|FORCE|MIN|CUDA|CUDNN|CUBLAS|ENABLE|DISABLE|DETERMINISTIC|USE|NUM|DEVICE|CONFIG|PLUGGABLE)(_.*)?)$"
 )
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -19,7 +19,7 @@ CONTAINER_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Environment:
-    """The relevant variables (values cleaned and cut to 500 characters)."""
+    """The relevant variables, with their values cleaned and cut to 500 characters."""
 
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -35,7 +35,9 @@ class Environment:
 
     @property
     def container_hides_all(self) -> bool:
-        """True if the container has no device: `void` and `none` for the NVIDIA runtime."""
+        """True if the container runtime gives the container no device: `void` or `none` for the NVIDIA
+        runtime.
+        """
         return self.variables.get(CONTAINER_VISIBLE, "all").strip() in ("", "void", "none")
 
     @property

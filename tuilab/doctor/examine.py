@@ -1,4 +1,4 @@
-"""Run all probes in parallel with one deadline, and make the report."""
+"""Runs all probes in parallel with one deadline, and writes the report."""
 
 import queue
 import threading
@@ -27,13 +27,13 @@ from tuilab.model.doctor import DoctorReport, Probe
 from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
-"""Limit of the whole examination. Starting Python and printing add to it, within 30 s.
+"""Limit of the whole examination in seconds. Starting Python and printing add to it, up to 30 s in total.
 
 Extended by `tensorflow.COMPILING_S` only if the driver is compiling TensorFlow's kernels from PTX.
 """
 
 CHILD_MARGIN_S = 2.0
-"""Children are killed this much earlier, so that their output is still reported."""
+"""Seconds before the deadline at which children are killed, so that their output is still reported."""
 
 Wait = Callable[[float], None]
 Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]
@@ -83,7 +83,7 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""Finding, the probe's name, and its formatter. TensorFlow's own probes follow."""
+"""Each finding with its probe's name and formatter. TensorFlow's own probes come after these."""
 
 
 def examine(
@@ -114,17 +114,17 @@ def examine(
 
 
 LONGER = "longer"
-"""Stands for a finding's name if a task may take longer; the finding is the seconds."""
+"""Key in place of a finding's name for a task that may take longer; the value is the extra seconds."""
 
 
 class Unanswered(str):
-    """Why a probe gave no finding."""
+    """A probe gave no finding, for this reason."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
-    """Run every task in its own thread; by the deadline, return every finding or an `Unanswered`.
+    """Run every task in its own thread; at the deadline, return every finding or an `Unanswered`.
 
-    The threads are daemons: one that hangs in the kernel is left behind.
+    The threads are daemons, so a thread that hangs in the kernel is left behind.
     """
     answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     begun = time.monotonic()

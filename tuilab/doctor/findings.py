@@ -1,4 +1,4 @@
-"""All findings of the probes, and conclusions that several rules share."""
+"""All findings of the probes, and the conclusions that several causes share."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tuilab.model.doctor import ListedGpu
 
 @dataclass(frozen=True)
 class Findings:
-    """One finding per probe. A probe without an answer leaves an empty finding and its name in `silent`."""
+    """One finding per probe. A probe that gave none has an empty finding and its name in `silent`."""
 
     python: str = "python"
     packages: Packages = field(default_factory=Packages)
@@ -35,12 +35,12 @@ class Findings:
 
     @property
     def gpus(self) -> tuple[ListedGpu, ...]:
-        """The GPUs that TensorFlow lists; only this decides `gpu_visible`."""
+        """The GPUs that TensorFlow lists. `gpu_visible` depends only on these."""
         return self.tensorflow.gpus
 
     @property
     def init(self) -> int | None:
-        """cuInit's result: of our own call, else from TensorFlow's message; None if neither is known.
+        """cuInit's result from our own call, or else from TensorFlow's message; None if neither is known.
 
         TensorFlow reports 303 if the library cannot be opened.
         """
@@ -55,17 +55,17 @@ class Findings:
 
     @property
     def libcuda_missing(self) -> bool:
-        """True if the loader finds no libcuda, by our own test or TensorFlow's."""
+        """True if the loader finds no libcuda, according to our own test or TensorFlow's."""
         if self.libcuda.is_loaded or self.libcuda.hung or self.libcuda.crashed:
             return False
         return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
 
     @property
     def driver_works(self) -> bool:
-        """True if cuInit succeeds and counts a device, or nothing contradicts it."""
+        """True if cuInit succeeds and counts a device, or if no finding contradicts this."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property
     def kernel_absent(self) -> bool:
-        """True without an NVIDIA driver in the kernel and without a file to reach one."""
+        """True if the kernel has no NVIDIA driver and no device file for one exists."""
         return not self.kernel.loaded and not self.kernel.nodes

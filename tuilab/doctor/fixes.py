@@ -1,11 +1,11 @@
-"""The exact commands that fix a cause, for this Python, container and distribution."""
+"""Builds the exact commands that fix a cause, for this Python, container and distribution."""
 
 import shlex
 
 from tuilab.doctor.findings import Findings
 
 SERIES = "2.21"
-"""The TensorFlow version of this release, for an installation without one."""
+"""The TensorFlow version to name if none is installed: the version that this release supports."""
 
 
 def pip(f: Findings, action: str) -> str:
@@ -23,16 +23,16 @@ def with_cuda(f: Findings) -> str:
 
 
 PLUGGABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
-"""Matches the library of a pluggable device."""
+"""Environment variable with the path of a pluggable device's library."""
 
 
 def install_cuda(f: Findings) -> str:
-    """Install TensorFlow with its CUDA wheels."""
+    """Return the command that installs TensorFlow with its CUDA wheels."""
     return pip(f, f"install {with_cuda(f)}")
 
 
 def reinstall(f: Findings) -> str:
-    """Reinstall TensorFlow, or the plug-in of a pluggable device."""
+    """Return the command that reinstalls TensorFlow, or the plug-in of a pluggable device."""
     if f.tensorflow.pluggable:
         library = f.environment.variables.get(PLUGGABLE, "")
         return f"# update the plug-in that brings the device{f': {library}' if library else ''}"
@@ -40,7 +40,9 @@ def reinstall(f: Findings) -> str:
 
 
 def requirement(f: Findings, wheel: str, options: str = "") -> str:
-    """Install one wheel in the version that TensorFlow requires; all of them if that is not known."""
+    """Return the command that installs a wheel in the version that TensorFlow requires; all wheels if it is
+    unknown.
+    """
     if wheel not in f.packages.wanted:
         return reinstall(f)
     return pip(f, f'install {options}"{f.packages.wanted[wheel]}"')
@@ -50,7 +52,9 @@ NVCC_WHEEL = "nvidia-cuda-nvcc-cu12"
 
 
 def ptxas(f: Findings) -> str:
-    """Put ptxas where XLA looks: its wheel on the PATH, or the wheel itself."""
+    """Return the command that makes ptxas available to XLA: its wheel on the PATH, or an installation of the
+    wheel.
+    """
     home = f.packages.tensorflow_home
     if home is not None and NVCC_WHEEL in f.packages.wheels:
         return f'export PATH="{home.parent / "nvidia" / "cuda_nvcc" / "bin"}:$PATH"'
@@ -63,12 +67,12 @@ def on_host(f: Findings, command: str) -> str:
 
 
 def other_machine(why: str) -> str:
-    """Say that nothing can be fixed on this machine: measure on one with a GPU."""
+    """Return the advice to measure on a machine with a GPU, because nothing can be fixed on this one."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
 def install_driver(f: Findings) -> str:
-    """Install a driver in the distribution's way."""
+    """Return the command that installs a driver on this distribution."""
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
     for name in f.hardware.distribution:
@@ -91,7 +95,7 @@ Debian needs non-free, Fedora RPM Fusion, RHEL NVIDIA's CUDA repository.
 
 
 def user_space(f: Findings) -> str:
-    """Install libcuda and libnvidia-ml in the kernel driver's version."""
+    """Return the command that installs libcuda and libnvidia-ml in the version of the kernel driver."""
     major = f.kernel.version.partition(".")[0]
     if "ubuntu" in f.hardware.distribution and major.isdigit():
         return f"sudo apt-get install -y libnvidia-compute-{major}"
@@ -105,7 +109,9 @@ def user_space(f: Findings) -> str:
 
 
 def load_module(f: Findings) -> str:
-    """Build the driver's kernel module if missing, have its key accepted, and load it."""
+    """Return the commands that build the driver's kernel module if it is missing, enroll its key, and load
+    it.
+    """
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
         key = kernel.signing_key or "/var/lib/shim-signed/mok/MOK.der"
@@ -128,7 +134,7 @@ MODULE_BY_DISTRIBUTION = {
 
 
 def keep_out(f: Findings, driver: str) -> str:
-    """Keep another kernel driver from taking the GPU at the next boot."""
+    """Return the commands that keep another kernel driver from taking the GPU at the next boot."""
     image = next(
         (INITRAMFS[name] for name in f.hardware.distribution if name in INITRAMFS), "update-initramfs -u"
     )
@@ -142,30 +148,34 @@ INITRAMFS = {
     "rhel": "dracut --force",
     "arch": "mkinitcpio -P",
 }
-"""Rebuild the initramfs, which holds the drivers that load early."""
+"""Commands that rebuild the initramfs, which contains the drivers that load early."""
 
 TOOLKIT = (
     "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"
     " && sudo systemctl restart docker  # in the WSL distribution; then: docker run --gpus all IMAGE"
 )
-"""Install what puts the driver's libraries into containers.
+"""Commands that install the toolkit, which provides the driver's libraries to containers.
 
-Docker Desktop has its own; `apt-get` needs NVIDIA's repository.
+Docker Desktop includes its own; `apt-get` needs NVIDIA's repository.
 """
 
 NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
-"""NVIDIA's last TensorFlow image (2.17): CUDA on aarch64 too, and machine code for Blackwell."""
+"""NVIDIA's last TensorFlow image (2.17). It has CUDA on aarch64 too, and machine code for Blackwell."""
 
 
 def nvidia_image(f: Findings) -> str:
-    """Start NVIDIA's own build of TensorFlow, if the wheel has no code for this processor or GPU."""
+    """Return the command that starts NVIDIA's own build of TensorFlow, if the wheel has no code for this
+    processor or GPU.
+    """
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
     return f"docker run --gpus all -it --rm {NVIDIA_IMAGE}  # TensorFlow 2.17"
 
 
 def restart_container(f: Findings) -> str:
-    """Restart the container: only then does it get its device files back."""
+    """Return the command that restarts the container, which is the only way to give it its device
+    files back.
+    """
     return RESTARTS.get(f.container.kind, RESTARTS["docker"])
 
 
@@ -187,23 +197,25 @@ CONTAINERS = {
 
 
 def container_gpu(f: Findings) -> str:
-    """Start this kind of container with its GPUs."""
+    """Return the command that starts this kind of container with its GPUs."""
     return CONTAINERS.get(f.container.kind, CONTAINERS["docker"])
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """Start it with its GPUs, and with the driver's libraries for computing and NVML."""
+    """Return the command that starts it with its GPUs, and with the driver's libraries for computing and
+    NVML.
+    """
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")
     return container_gpu(f)
 
 
 def library_path(*folders: str) -> str:
-    """Make the loader search these folders first."""
+    """Return the command that makes the loader search these folders first."""
     return f'export LD_LIBRARY_PATH="{":".join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
 
 
 def library_path_without(f: Findings, folder: str) -> str:
-    """Remove a folder from LD_LIBRARY_PATH."""
+    """Return the command that removes a folder from LD_LIBRARY_PATH."""
     left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
     return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

@@ -1,4 +1,4 @@
-"""The machine and its PCI bus: is there an NVIDIA GPU at all?"""
+"""Reads the machine and its PCI bus, to see whether there is an NVIDIA GPU at all."""
 
 import re
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class Hardware:
-    """gpus: None if the PCI bus cannot be read. wsl: Linux in Windows, whose GPU is not a PCI device.
+    """The machine. gpus: None if the PCI bus cannot be read. wsl: Linux in Windows, whose GPU is not a PCI
+    device.
 
-    switch: NVSwitches connect the GPUs and need a fabric manager. jetson: NVIDIA's own small machines.
+    switch: NVSwitches connect the GPUs and need a fabric manager. jetson: one of NVIDIA's own small machines.
     """
 
     gpus: tuple[PciGpu, ...] | None = None
@@ -47,7 +48,7 @@ class Hardware:
 
     @property
     def none(self) -> bool:
-        """True if the bus was read and has no NVIDIA GPU."""
+        """True if the PCI bus was read and has no NVIDIA GPU."""
         return self.gpus is not None and not self.nvidia and not self.wsl
 
 
@@ -98,7 +99,7 @@ def _word(path: Path) -> str:
 
 
 def _distribution(os_release: str) -> tuple[str, ...]:
-    """Return ID and ID_LIKE, nearest first: `("ubuntu", "debian")`."""
+    """Return ID and ID_LIKE, the most specific first: `("ubuntu", "debian")`."""
     found = dict(re.findall(r"^(ID|ID_LIKE)=\"?([^\"\n]*)\"?$", os_release, re.MULTILINE))
     return tuple(f"{found.get('ID', '')} {found.get('ID_LIKE', '')}".split())
 

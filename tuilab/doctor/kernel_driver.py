@@ -1,4 +1,4 @@
-"""The driver's kernel half: its module, version and device files."""
+"""Examines the kernel side of the driver: its module, version and device files."""
 
 import grp
 import os
@@ -22,21 +22,22 @@ SIGNING_KEYS = (
     "/var/lib/dkms/mok.pub",
     "/etc/pki/akmods/certs/public_key.der",
 )
-"""Where Ubuntu, Debian's DKMS and Fedora's akmods keep their module signing keys."""
+"""Folders in which Ubuntu, Debian's DKMS and Fedora's akmods keep their module signing keys."""
 
 FABRIC_MANAGER = "nv-fabricmanage"
-"""nv-fabricmanager as in /proc: process names are cut to 15 characters."""
+"""Name of nv-fabricmanager in /proc, where process names are cut to 15 characters."""
 
 
 @dataclass(frozen=True)
 class KernelDriver:
-    """version: empty if no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and so on.
+    """The kernel side of the driver. version: empty if no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and
+    so on.
 
-    unopened: device files that do not open, with the error's name (`EACCES`). group: the group that may open
-    them. hung: the device file that did not open in time.
-    module: the driver's module for the running kernel. built_for: other kernels that have one.
-    dkms: its source is present. signing_key: the key to enroll for Secure Boot.
-    mig_instances: compute instances of divided GPUs (Multi-Instance GPU).
+    unopened: device files that cannot be opened, with the error's name (`EACCES`). group: the group with
+    permission to open them. hung: the device file that did not open in time. module: the driver's module for
+    the running kernel. built_for: other kernels that have a module. dkms: the module's source is present.
+    signing_key: the key to enroll for Secure Boot. mig_instances: compute instances of divided GPUs
+    (Multi-Instance GPU).
     """
 
     version: str = ""
@@ -56,23 +57,27 @@ class KernelDriver:
     fabric_manager: bool = False
 
     def failing(self, *errors: str) -> tuple[str, ...]:
-        """Return the device files that do not open for one of these reasons."""
+        """Return the device files that cannot be opened for one of these reasons."""
         return tuple(path for path, error in self.unopened.items() if error in errors)
 
     @property
     def loaded(self) -> bool:
-        """True if the kernel has the driver."""
+        """True if the kernel module of the driver is loaded."""
         return bool(self.version)
 
 
 def parse_version(text: str) -> str:
-    """Return the version in a driver's line, `NVRM version: … Kernel Module  570.86.15  …`, else the line."""
+    """Return the version from a driver's line, `NVRM version: … Kernel Module 570.86.15 …`; the whole line if
+    there is none.
+    """
     match = _VERSION.search(text)
     return match[1] if match else sanitize_line(text.strip(), 100)
 
 
 def look(place: Place, until: float) -> KernelDriver:
-    """Read /proc, /dev and /lib/modules, and open each device file in a child: some fail only then."""
+    """Read /proc, /dev and /lib/modules, and open each device file in a child process, because some fail only
+    when opened.
+    """
     folder = place.file("/dev")
     try:
         names = sorted(os.listdir(folder))
@@ -107,7 +112,9 @@ def look(place: Place, until: float) -> KernelDriver:
 
 
 def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
-    """Return the files that do not open, with the error's name, and the one that did not open in time."""
+    """Return the files that cannot be opened, with the error's name, and the file that did not open
+    in time.
+    """
     if not paths:
         return {}, ""
     ran = children.run_own_module(place.environ, until, "nodes", *map(str, paths))
@@ -124,7 +131,7 @@ def _folders(place: Place, path: str) -> list[str]:
 
 
 def _module(place: Place, kernel: str) -> str:
-    """Return that kernel's nvidia.ko, from modprobe's list."""
+    """Return the path of nvidia.ko for that kernel, from modprobe's list."""
     match = re.search(
         r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
     )
@@ -132,7 +139,7 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if membership would help: the group may read and write."""
+    """Return the file's group if membership would help, that is, if the group may read and write."""
     try:
         found = path.stat()
         return grp.getgrgid(found.st_gid).gr_name if found.st_mode & stat.S_IRWXG >= 0o060 else ""

@@ -1,4 +1,4 @@
-"""The driver's user-space half: libcuda, called in a child process."""
+"""Examines the user-space side of the driver: libcuda, called in a child process."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tuilab.model.sanitize import sanitize_line
 
 NAME = "libcuda.so.1"
 UNHIDDEN = "libcuda unhidden"
-"""The second probe, without CUDA_VISIBLE_DEVICES."""
+"""Name of the second probe, which runs without CUDA_VISIBLE_DEVICES."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,11 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class Libcuda:
-    """path: empty if it could not be opened; `error` has the reason.
+    """The library's answers. path: empty if it could not be opened; `error` has the reason.
 
-    init: cuInit's result, None if not reached or missing. cuda: the newest CUDA that this driver supports,
-    `12080` for 12.8. hung: what did not respond. crashed: how the child ended, if badly.
+    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA that this
+    driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended,
+    unless normally.
     """
 
     path: str = ""
@@ -50,7 +51,7 @@ class Libcuda:
 
     @property
     def version(self) -> str:
-        """The driver version in the library's file name; empty if it has none."""
+        """The driver version in the library's file name; empty if the name has no version."""
         match = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
         return match[1] if match else ""
 
@@ -61,12 +62,12 @@ class Libcuda:
 
 
 def look(place: Place, until: float) -> Libcuda:
-    """Open, initialise and count in this environment."""
+    """Open libcuda, initialise it and count the devices in this environment."""
     return _ask(place, dict(place.environ), until)
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """The same without CUDA_VISIBLE_DEVICES; None if it is not set."""
+    """Do the same without CUDA_VISIBLE_DEVICES; None if the variable is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
@@ -78,7 +79,7 @@ def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
-    """Parse the child's output and its end."""
+    """Parse the child's output and how it ended."""
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
@@ -120,6 +121,6 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """Return the second test as its own probe."""
+    """Return the result of the second test as a probe of its own."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

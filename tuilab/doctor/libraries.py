@@ -1,4 +1,4 @@
-"""The CUDA libraries that TensorFlow loads at run time, opened in a child the way TensorFlow would."""
+"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and in TensorFlow's way."""
 
 import json
 import os
@@ -21,9 +21,9 @@ Need = Literal["driver", "device", "extra"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A library by its soname. folder: in the wheel, below `nvidia/`; empty for the driver's own.
+    """A library by its soname. folder: in the wheel, below `nvidia/`; empty for the driver's own library.
 
-    need: device: required to register any GPU. extra: needed for some work only.
+    need: `device` if it is required to register any GPU; `extra` if only some work needs it.
     """
 
     soname: str
@@ -46,21 +46,21 @@ WANTED = (
     Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
     Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
 )
-"""What TensorFlow 2.21 opens by name, from its `dso_loader` log with stub libraries.
+"""Libraries that TensorFlow 2.21 opens by name, from its `dso_loader` log with stub libraries.
 
-Versions since 2.16 open the same, except for their own cuDNN.
+Versions since 2.16 open the same ones, except for cuDNN.
 """
 
 
 def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
-    """Return what the installed TensorFlow opens: 2.16 and 2.17 need cuDNN 8."""
+    """Return the libraries that the installed TensorFlow opens; 2.16 and 2.17 need cuDNN 8."""
     asked = re.search(r"[=~]=\s*(\d+)|>=\s*(\d+)", packages.wanted.get("nvidia-cudnn-cu12", ""))
     major = asked[1] or asked[2] if asked else "9"
     return tuple(replace(w, soname=CUDNN + major) if w.folder == "cudnn" else w for w in WANTED)
 
 
 FRAMEWORK = "libtensorflow_framework.so.2"
-"""The library that opens the others, so that its search path counts."""
+"""The library that opens the others, so its search path applies."""
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,23 @@ class Library:
 
 @dataclass(frozen=True)
 class Libraries:
-    """Every tested library. hung: the one that did not respond. crashed: how the child ended, if badly."""
+    """All tested libraries. hung: the library that did not respond. crashed: how the child ended, unless
+    normally.
+    """
 
     found: tuple[Library, ...] = ()
     hung: str = ""
     crashed: str = ""
 
     def missing(self, need: Need) -> tuple[Library, ...]:
-        """Return the libraries of that need that do not load."""
+        """Return the libraries with that need that do not load."""
         return tuple(library for library in self.found if library.wanted.need == need and not library.path)
 
 
 def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
-    """Open each from LD_LIBRARY_PATH, then TensorFlow's own search path, then the system's (ld.so(8))."""
+    """Open each library from LD_LIBRARY_PATH, then from TensorFlow's own search path, then from the system's
+    (ld.so(8)).
+    """
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()
     plan = []
@@ -108,7 +112,7 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
 def read(
     facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
 ) -> Libraries:
-    """Parse the child's output and its end."""
+    """Parse the child's output and how it ended."""
     found = []
     for wanted in every:
         said = facts.get(wanted.soname)
@@ -126,7 +130,7 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """Return a wheel's copy next to TensorFlow that was not loaded."""
+    """Return a copy of the library in a wheel next to TensorFlow that was not loaded."""
     if home is None or not wanted.folder:
         return ""
     path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname
@@ -134,7 +138,9 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 
 
 def toolchain(place: Place, packages: Packages) -> Probe:
-    """Find libdevice and ptxas where XLA would (a forecast: only XLA's own call on the GPU is a test)."""
+    """Find libdevice and ptxas in the places that XLA searches. This is a forecast; only a compilation on the
+    GPU tests them.
+    """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))
     if packages.tensorflow_home:
@@ -165,7 +171,7 @@ FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (f
 
 
 def _why(missing: Sequence[Library], lead: str) -> list[str]:
-    """Return the missing libraries in one phrase, then those with their own reason."""
+    """Return the missing libraries in one phrase, followed by those that fail for another reason."""
     absent = [
         library.wanted.soname + FOR[library.wanted.need]
         for library in missing

@@ -1,4 +1,4 @@
-"""The TensorFlow and NVIDIA wheels of this Python, from package metadata only."""
+"""Lists the TensorFlow and NVIDIA wheels of this Python, from package metadata only."""
 
 import importlib.machinery
 import importlib.metadata
@@ -20,9 +20,8 @@ FULL = ("tensorflow", "tf-nightly", "tensorflow-gpu", "tensorflow-macos")
 class Packages:
     """Versions by distribution name.
 
-    wheels: every installed nvidia-*-cu*. wanted: requirements of TensorFlow's `and-cuda` extra by name, as
-    `name<10,>=9.3`.
-    tensorflow_home: folder of the package `tensorflow`. pip: this Python has pip.
+    wheels: every installed nvidia-*-cu*. wanted: requirements of TensorFlow's `and-cuda` extra by name, as in
+    `name<10,>=9.3`. tensorflow_home: folder of the package `tensorflow`. pip: True if this Python has pip.
     """
 
     tensorflow: dict[str, str] = field(default_factory=dict)
@@ -33,7 +32,7 @@ class Packages:
 
     @property
     def cpu_only(self) -> str:
-        """The installed distribution without CUDA, such as tensorflow-cpu; empty if none."""
+        """The installed distribution without CUDA, such as tensorflow-cpu; empty if there is none."""
         return next((name for name in CPU_ONLY if name in self.tensorflow), "")
 
     @property

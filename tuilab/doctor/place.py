@@ -1,4 +1,4 @@
-"""The machine to examine. Tests use a made-up one."""
+"""The machine to examine. Tests use a made-up machine."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ from tuilab.model.environment import Environment
 
 @dataclass(frozen=True)
 class Place:
-    """A machine by its files, environment and Python.
+    """A machine, given by its files, environment and Python.
 
     root: replaces `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed packages,
-    None for this Python's own path. machine: the architecture, such as `aarch64`.
-    worker: the module to run as TensorFlow's child. environment: whose Python it is, None for the lab's own.
+    None for this Python's own path. machine: the architecture, such as `aarch64`. worker: the module to run
+    as TensorFlow's child. environment: the environment of the Python to examine; None for the lab's own.
     """
 
     root: Path = Path("/")
@@ -31,7 +31,7 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """Return this machine with that environment's Python."""
+        """Return this machine with the Python of that environment."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)

@@ -1,11 +1,11 @@
-"""Whether this kernel can confine the worker that opens a model file."""
+"""Checks whether this kernel can confine the worker that opens a model file."""
 
 from tuilab import landlock
 from tuilab.model.doctor import Probe
 
 
 def probe(version: int | None = None) -> Probe:
-    """Return the finding in a sentence. version: of Landlock, by default this kernel's."""
+    """Return the finding in a sentence. version: of Landlock; by default, this kernel's."""
     found = landlock.version() if version is None else version
     if not found:
         text = (

@@ -1,4 +1,4 @@
-"""TensorFlow's own report from a child process: import, build, device list, work on the GPU."""
+"""Gets TensorFlow's own report from a child process: import, build, device list, work on the GPU."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,14 +17,15 @@ library.
 """
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
-"""The child's tests on the GPU: each uses another library or compiler."""
+"""The child's tests on the GPU. Each uses another library or compiler."""
 
 
 @dataclass(frozen=True)
 class TensorFlow:
     """The child's report. A stage that it did not reach is None.
 
-    hung: what it was doing when it was killed on timeout. crashed: how it ended, if badly, and during what.
+    hung: the stage during which it was killed on timeout. crashed: how it ended, unless normally, and during
+    which stage.
     """
 
     imported: Imported | None = None
@@ -42,7 +43,7 @@ class TensorFlow:
 
     @property
     def pluggable(self) -> bool:
-        """True if the GPUs come from a plug-in: a build without CUDA lists them without a compute
+        """True if the GPUs come from a plug-in, because a build without CUDA lists them without a compute
         capability.
         """
         built = self.built is not None and not self.built.cuda
@@ -50,7 +51,7 @@ class TensorFlow:
 
     @property
     def compiling(self) -> bool:
-        """Return True if it was killed during work on a GPU for which the build has only PTX."""
+        """Return True if the child was killed during work on a GPU for which the build has only PTX."""
         return self.hung in WORK and "ptx" in self.log
 
     @property
@@ -60,7 +61,7 @@ class TensorFlow:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """Return the user's own environment with start-up messages switched on."""
+    """Return the user's own environment, with start-up messages switched on."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
@@ -74,10 +75,9 @@ COMPILING_S = 120.0
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from
-    PTX.
+    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from PTX.
 
-    wait: called with those seconds in advance.
+    wait: called with the extra seconds in advance.
     """
 
     def more(ran: children.Ran) -> float:
@@ -91,7 +91,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    """Parse the child's output and its end."""
+    """Parse the child's output and how it ended."""
     begun = "starting"
     stages = []
     for line in ran.out.splitlines():

@@ -1,4 +1,4 @@
-"""The meaning of TensorFlow's messages and errors, by the wording of 2.21 and older reports."""
+"""Interprets TensorFlow's messages and errors, by the wording of 2.21 and of older reports."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,9 @@ _ADVICE = re.compile(r"(; LD_LIBRARY_PATH: | Please make sure the missing ).*")
 
 
 class TensorFlowLog:
-    """The relevant messages and errors of one process, by kind. lines: only the messages, without prefix."""
+    """The relevant messages and errors of one process, by kind. lines: the messages only, without their
+    prefix.
+    """
 
     def __init__(self, text: str = "", errors: Sequence[str] = ()) -> None:
         self._found: dict[str, list[re.Match[str]]] = {}
@@ -69,7 +71,9 @@ class TensorFlowLog:
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first message of that kind, from its characteristic words on; empty if there is none."""
+        """Return the first message of that kind, starting with its characteristic words; empty if there is
+        none.
+        """
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:

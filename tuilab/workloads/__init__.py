@@ -1,4 +1,4 @@
-"""The workloads, one file each. They are discovered, so adding one changes no other file."""
+"""The workloads, one file each. They are discovered, so adding one requires no change in another file."""
 
 import contextlib
 import importlib
@@ -29,7 +29,9 @@ def shipped() -> dict[str, Workload]:
 
 
 def _load(entry: "EntryPoint") -> object:
-    """Load an installed package's workload; its errors are its own, and its output is discarded."""
+    """Load the workload of an installed package. Errors are attributed to the package, and its output is
+    discarded.
+    """
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -44,13 +46,13 @@ def _load(entry: "EntryPoint") -> object:
 
 @cache
 def find(name: str) -> Workload:
-    """Return the workload of that name, shipped or installed. Raises InputError if there is none."""
+    """Return the shipped or installed workload of that name. Raises InputError if there is none."""
     if name in shipped():
         return shipped()[name]
     from importlib.metadata import entry_points  # takes longer to import than all shipped workloads
 
     every = entry_points()
-    # Before Python 3.10, a dictionary by group.
+    # Before Python 3.10, this returns a dictionary by group.
     installed = every.select(group=ENTRY_POINTS) if hasattr(every, "select") else every.get(ENTRY_POINTS, ())
     for entry in installed:
         if entry.name == name:

@@ -20,27 +20,25 @@ Mark = Callable[[str], AbstractContextManager[object]]
 
 
 class Unavailable(Exception):
-    """The arm cannot run here, for the reason in the message. Not a failure."""
+    """Raised if the arm cannot run here; the message gives the reason. Not a failure."""
 
 
 @dataclass
 class Case:
     """One arm, ready to be timed.
 
-    call: one execution, start to end; the engine synchronises the device after it.
-    scope: entered around a block of calls, outside the timed region (the device scope).
-    compute: the call without its copies, returning the tensors on the device; None if the workload
-        has no such part. Its outputs tell which device computed.
-    copy_in, copy_out: the copies alone, given what `compute` takes and returns; None without copies.
-    marked: one execution too, with `with mark(name):` around what a profile cannot tell from the rest of it:
-        `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one after another. None if
-        there is nothing to tell apart.
-    device: the device that did the work as the workload observed it, "" to let the engine observe.
-    copies: the call only copies; its device is the end that is not the host, as the workload reports it.
-    function: the callable whose graph the placement pass looks at, with its arguments.
-    datasets: the tf.data.Datasets that feed the call, so that the placement pass can show their functions.
-    drained: the call's input is prepared ahead, and `scope` draws the elements that are ready.
-    least_calls: minimum calls of a block, if the work around a block costs as much as several calls.
+    call: one execution, start to end; the engine synchronises the device after it. scope: entered around a
+    block of calls, outside the timed region (the device scope). compute: the call without its copies,
+    returning the tensors on the device; None if the workload has no such part. The device that holds its
+    outputs is taken as the one that computed. copy_in, copy_out: the copies alone, given what `compute` takes
+    and returns; None without copies. marked: one execution too, with `with mark(name):` around the parts that
+    a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one
+    after another. None if there are no such parts. device: the device that did the work as the workload
+    observed it, "" to let the engine observe. copies: the call only copies; its device is the end that is not
+    the host, as the workload reports it. function: the callable whose graph the placement pass examines, with
+    its arguments. datasets: the tf.data.Datasets that feed the call, so that the placement pass can show
+    their functions. drained: the call's input is prepared ahead, and `scope` draws the elements that are
+    ready. least_calls: minimum calls of a block, if the work around a block costs as much as several calls.
     close: frees files, processes and memory.
     """
 
@@ -63,9 +61,9 @@ class Case:
 class Build(Protocol):
     """The worker's input to a workload's `build`.
 
-    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`).
-    cold: rotate inputs beyond the last-level cache. observing: also report facts that are the same in every
-    process; a further process only times.
+    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: rotate inputs
+    beyond the last-level cache. observing: also report facts that are the same in every process; additional
+    processes only time the arms.
     """
 
     tf: Any
@@ -109,11 +107,10 @@ class Build(Protocol):
 class Workload:
     """A declaration and the function that builds an arm.
 
-    memory: host bytes that the values need, None if not known.
-    memory_of: the same for an arm of a variant, if different.
-    work: minimum work of one call, None to read it from the graph.
-    info: for a model file, its content. layers: kinds by name, or a model's own layers; None if only a
-    graph's name scopes tell. holds: objects to keep alive.
+    memory: host bytes that the values need, None if not known. memory_of: the same for an arm of a variant,
+    if different. work: minimum work of one call, None to read it from the graph. info: for a model file, its
+    content. layers: kinds by name, or a model's own layers; None if only a graph's name scopes show the
+    layers. holds: objects to keep alive.
     """
 
     declaration: Declaration

@@ -86,7 +86,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the values as drawn and as a tensor, zlib's output, codes and their floats."""
+    """Return peak bytes: the values as drawn and as a tensor, zlib's output, the codes, and their floats."""
     return 4 * ITEM * int(values["elements"])
 
 
@@ -154,7 +154,7 @@ def _zlib(b: Build, values: Any) -> Case:
     level, resident = b.integer("level"), _resident(b, values)
 
     def to_host() -> Any:
-        # Not `resident.numpy()`: the runtime would cache that copy and return it in the next call.
+        # `resident.numpy()` would not do: the runtime caches that copy and would return it in the next call.
         return np.ascontiguousarray(move_to(b.tf, resident, b.host).numpy())
 
     def to_device(data: bytes) -> Any:
@@ -232,7 +232,7 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Report ratio and error of a round trip over the first blocks, and ops without a GPU kernel."""
+    """Report the ratio and the error of a round trip over the first blocks, and ops without a GPU kernel."""
     if not b.observing:
         return
     import numpy as np
@@ -250,7 +250,7 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Report whether the examples' functions exist, and the kernel of the one that does."""
+    """Report whether the functions in the documents' examples exist, and the kernel of the one that does."""
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"tf.constant of floats, without a requested device, is on the {place}")

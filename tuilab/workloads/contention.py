@@ -62,7 +62,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a multiply and an add for each of side³."""
+    """Return a multiply and an add for each of side³ terms."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 
@@ -122,7 +122,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Multiply when asked to, wait otherwise; runs in a rival process."""
+    """Multiply when asked to, and wait otherwise. Runs in a rival process."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

@@ -73,7 +73,7 @@ def build(b: Build) -> Case:
 
     tf, direction = b.tf, b.word("direction")
     pieces = b.integer("pieces") if b.arm.variant == "pieces" else 1
-    # Both variants copy the bytes that divide evenly.
+    # Both variants copy only the bytes that divide evenly into pieces.
     total = b.integer("bytes") // b.integer("pieces") * b.integer("pieces")
     piece = np.random.default_rng(0).integers(0, 256, total // pieces, np.uint8)
     start = b.host if direction != TO_HOST else b.device
@@ -96,8 +96,8 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
     ways = {TO_DEVICE: [b.device], TO_HOST: [b.host], BOTH: [b.device, b.host]}[direction]
 
     def within_host(*tensors: Any) -> Any:
-        # The identity of a tensor on its own device copies nothing. A visible GPU would also make the host's
-        # copy, unless it is requested on the host.
+        # The identity of a tensor on its own device copies nothing. If a GPU is visible, it would also make
+        # the host's copy, unless the copy is requested on the host.
         with tf.device(b.host):
             for _ in ways:
                 tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)

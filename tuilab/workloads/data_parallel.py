@@ -71,7 +71,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
     descent.
     """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
-    # Keras multiplies float32 as TF32 if the GPU can.
+    # Keras multiplies float32 as TF32 if the GPU supports it.
     return images.step(batch, side, filters, dtype="tf32", passes=2)
 
 
@@ -114,8 +114,8 @@ def _mirrored(b: Build) -> Case:
 
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
-    """One per process: each strategy numbers its collective ops from the start, and equal numbers would
-    clash.
+    """Return the strategy, one per process, because each strategy numbers its collective ops from the start,
+    and equal numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
 
@@ -146,14 +146,14 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
 
 
 class Network:
-    """A convolution, pooling, ten classes; its variables exist on every device of the scope in which it is
+    """A convolution, pooling and ten classes. Its variables exist on every device of the scope in which it is
     created.
     """
 
     def __init__(self, b: Build) -> None:
         tf, keras = b.tf, b.tf.keras
         self._tf, self._batch, side = tf, b.integer("batch"), b.integer("side")
-        # The same start on every device and in every variant.
+        # Start from the same weights on every device and in every variant.
         keras.utils.set_random_seed(0)
         self.model = keras.Sequential(
             [
@@ -175,7 +175,8 @@ class Network:
         the whole batch.
         """
         with self._tf.GradientTape() as tape:
-            # Divide by the size of the whole batch: the shares' gradients then add up to those of one device.
+            # Divide by the size of the whole batch, so that the gradients of the shares add up to the
+            # gradient of one device.
             loss = self._tf.reduce_sum(self._losses(labels, self.model(images, training=True))) / self._batch
         variables = self.model.trainable_variables
         self._optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))

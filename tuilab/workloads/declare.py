@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SPEC = "__tuilab__"
 LARGEST = 2**40
 WIDEN = 1_024
-"""Factor by which a whole number without a stated range may grow."""
+"""Maximum of a whole number without a stated range, as a multiple of its default."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _parameters(
         hint = hints.get(each.name)
         said = each.name in spec.ranges or typing.get_origin(hint) in (typing.Annotated, typing.Literal)
         if not said and not isinstance(each.default, int):
-            continue  # a float, a word, None: it stays what the file made it
+            continue  # a float, a word or None keeps the value from the file
         yield _parameter(each.name, hint, each.default, spec.ranges.get(each.name))
 
 
@@ -180,7 +180,7 @@ def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...]
 
 
 def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
-    """Return the options, range and help that an annotation gives."""
+    """Return the options, range and help from an annotation."""
     found, help_ = None, ""
     if typing.get_origin(hint) is typing.Annotated:
         hint, *extras = typing.get_args(hint)
@@ -200,7 +200,7 @@ def whole(name: str, default: int, help: str) -> Parameter:
 
 
 def guessed(parameter: Integer | LogInteger) -> bool:
-    """True if this is the range that a positive whole number gets by default."""
+    """Return True if this is the default range of a positive whole number."""
     range_ = _guess(int(parameter.default))
     return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
 

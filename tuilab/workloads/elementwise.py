@@ -11,7 +11,7 @@ from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 UNROLLED = 1_000
-"""Ops unrolled in a graph; a longer chain loops over such a piece."""
+"""Number of ops unrolled in a graph. A longer chain loops over a piece of this length."""
 
 DECLARATION = Declaration(
     name="elementwise",
@@ -70,7 +70,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count an operation per element and op, or a matrix product per op; if fused, memory is read and
+    """Count an operation per element and op, or a matrix product per op. If ops are fused, memory is read and
     written once.
     """
     side, ops = int(values["side"]), int(values["ops"])
@@ -122,7 +122,7 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """Return an orthogonal matrix of that side: the block along the diagonal, then ones."""
+    """Return an orthogonal matrix of that side: the block repeated along the diagonal, then ones."""
     import numpy as np
 
     out = np.eye(side)

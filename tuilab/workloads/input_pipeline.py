@@ -26,20 +26,20 @@ DECLARATION = Declaration(
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a batch transfer, and the host's preparation cost."""
+    """Return the work: a batch transfer, and the host's cost of preparing it."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
     return feed.fed(Work(inputs=batch, outputs=batch), values, arm)
 
 
 def build(b: Build) -> Case:
-    """Draw one batch, copy it to the device, and prepare it there if the variant says so."""
+    """Draw one batch, copy it to the device, and prepare it there if the variant requires that."""
     fed = feed.open_feed(b)
 
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None
 
     def received(*batch: Any) -> Any:
-        # Copied explicitly: an identity in a graph is optimised away, and the batch would stay on the host.
+        # Copy explicitly: an identity in a graph is optimised away, and the batch would stay on the host.
         images, labels = (move_to(b.tf, part, b.device) for part in batch)
         return prepared(images) if prepared else images, labels
 

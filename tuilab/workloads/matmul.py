@@ -1,4 +1,4 @@
-"""Matrix products by dtype: which ones have kernels, and their cost."""
+"""Matrix products by dtype: which dtypes have kernels, and their cost."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,7 +58,7 @@ def padded(side: int) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a multiply and an add for each of m · k · n; for complex numbers four of each."""
+    """Return a multiply and an add for each of m · k · n terms; for complex numbers, four of each."""
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
     item = ITEM_BYTES[arm.dtype]
     return Work(
@@ -102,7 +102,7 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """Report the largest error of some rows relative to the largest entry, against double precision."""
+    """Report the largest error of some rows against double precision, relative to the largest entry."""
     import numpy as np
 
     with case.scope():

@@ -1,4 +1,6 @@
-"""Device allocation: its cost, the error when memory runs out, and what still works then."""
+"""Device allocation: its cost, the error when memory runs out, and whether TensorFlow still works
+afterwards.
+"""
 
 import threading
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ from tuilab.workloads.parts.child import Child, Pipe, shared
 from tuilab.workloads.parts.device import observed, short
 
 MORE_THAN_ANY_HOST = 2**44
-"""16 TiB: the allocator refuses it before touching a byte."""
+"""16 TiB. The allocator refuses such a request before touching a byte."""
 POLL_S = 0.2
 
 DECLARATION = Declaration(
@@ -73,7 +75,7 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: what one call allocates; the CPU arm uses host memory."""
+    """Return peak bytes: the memory that one call allocates. The CPU arm uses host memory."""
     return int(values["bytes"])
 
 
@@ -103,13 +105,15 @@ def build(b: Build) -> Case:
 
 
 def _sizes(total: int, step: int) -> list[int]:
-    """Return lengths of float32 tensors of at most `step` bytes that add up to `total` bytes."""
+    """Return the lengths of float32 tensors of at most `step` bytes each that add up to `total` bytes."""
     whole, rest = divmod(total // 4, step // 4)
     return [step // 4] * whole + ([rest] if rest else [])
 
 
 def _report_refusal(b: Build) -> None:
-    """Request more CPU memory than exists, and report the error and what works afterwards."""
+    """Request more CPU memory than exists. Report the error, and whether TensorFlow still works
+    afterwards.
+    """
     waiting = threading.Thread(target=_refusal, args=(b.tf,), daemon=True)
     waiting.start()
     while waiting.is_alive():
@@ -160,7 +164,7 @@ def _tell(b: Build, found: Mapping[str, Any], asked: str) -> None:
 
 
 def _report_memory_info(b: Build) -> None:
-    """Report what `get_memory_info` returns, and whether it takes a device object."""
+    """Report the result of `get_memory_info`, and whether the function accepts a device object."""
     ask = b.tf.config.experimental.get_memory_info
     kind = family(b.arm.device)
     try:
@@ -211,7 +215,9 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Allocate until memory is refused, then allocate what fits on request; runs in the limited process."""
+    """Allocate until memory is refused, then allocate an amount that fits on request. Runs in the limited
+    process.
+    """
     import tensorflow as tf
 
     index = int(settings["device"].partition(":")[2])
@@ -243,7 +249,7 @@ def _grow(tf: Any, count: int, settings: Mapping[str, Any]) -> dict[str, Any]:
             held.append(tf.fill((count,), 1.0))
 
     found = attempt(tf, fill)
-    # The process sees one GPU, named GPU:0.
+    # The process sees a single GPU, under the name GPU:0.
     device = short(held[0].backing_device) if held else observed(tf, "/GPU:0")
     fell = any(family(short(tensor.backing_device)) == "CPU" for tensor in held)
     found |= {"reached": len(held) * count * 4, "fell": fell}

@@ -1,4 +1,4 @@
-"""Parse lines of text into numbers: string ops, which have only host kernels."""
+"""Parsing lines of text into numbers, with string ops, which have only host kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,7 +34,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the text read and the sums; parsing counts no arithmetic."""
+    """Return the bytes of text read and the sums. Parsing counts no arithmetic."""
     count = int(values["lines"]) * int(values["fields"])
     return Work(flop=count, inputs=count * FIELD_BYTES, outputs=4 * int(values["lines"]), dtype="float32")
 

@@ -1,4 +1,4 @@
-"""A chain on a device with detours to the host: the cost of one op on the other side."""
+"""A chain of products on a device with detours to the host: the cost of a single op on the other device."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from tuilab.workloads.parts import kernels
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 HOST_ONLY = "BandedTriangularSolve"
-"""A float op with only a CPU kernel; with one band of ones it returns its input."""
+"""A float op that has only a CPU kernel. With one band of ones, it returns its input unchanged."""
 
 DECLARATION = Declaration(
     name="pingpong",
@@ -67,14 +67,16 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices of the `length` products with a detour before them: evenly spread, from the first
-    on.
+    """Return the indices of the products, out of `length`, with a detour before them: evenly spread, starting
+    with the first.
     """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the products, and an operation per element for each detour, which copies a matrix both ways."""
+    """Return the work of the products, plus an operation per element for each detour, which copies a matrix
+    both ways.
+    """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])
     away = 0 if arm.variant == "straight" else detours * item * side**2

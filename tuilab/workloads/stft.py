@@ -114,7 +114,7 @@ def frames(values: Mapping[str, Value]) -> int:
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the signal and its copies, its frames and theirs, and the complex spectrum."""
+    """Return peak bytes: the signal, its frames, the copies of both, and the complex spectrum."""
     item = ITEM_BYTES[str(values["dtype"])]
     batch, samples, fft = (int(values[name]) for name in ("batch", "samples", "fft_length"))
     framed = frames(values) * int(values["frame_length"])
@@ -123,8 +123,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return 5 N log₂ N per frame of N points by convention (benchFFT), plus the window, and nine per
-    sample for the filter.
+    """Return 5 N log₂ N per frame of N points by convention (benchFFT), plus the window, and nine operations
+    per sample for the filter.
 
     The best known algorithm for a real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).
     """
@@ -132,7 +132,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
     length, item, many = int(values["frame_length"]), ITEM_BYTES[arm.dtype], batch * frames(values)
     weighed = many * length if values["window"] != "none" else 0
     filtered = (2 * len(FIR) - 1) * batch * samples if values["filter"] else 0
-    # cuDNN may multiply the filter's float32 as TF32.
+    # cuDNN may multiply the filter's float32 values as TF32.
     dtype = "tf32" if filtered and arm.dtype == "float32" else arm.dtype
     read = batch * min(samples, frames(values) * length)
     return Work(
@@ -189,7 +189,7 @@ def build(b: Build) -> Case:
 
 
 def windows(tf: Any) -> dict[str, Function | None]:
-    """Return every window function of tf.signal by option name, and none."""
+    """Return every window function of tf.signal by option name, and None for no window."""
     signal = tf.signal
     return {
         "hann": signal.hann_window,
@@ -205,7 +205,7 @@ def windows(tf: Any) -> dict[str, Function | None]:
 
 
 def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
-    """Return the STFT without a requested device, its input from the host."""
+    """Return the STFT without a requested device, with its input on the host."""
     with b.tf.device(b.host):
         source = b.tf.convert_to_tensor(signal)
     function = b.compiled(transform)

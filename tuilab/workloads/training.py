@@ -1,4 +1,4 @@
-"""Train a small convolutional network from an input pipeline: the step, and the wait for input."""
+"""Training of a small convolutional network from an input pipeline: the step, and the wait for input."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -59,7 +59,7 @@ Batch = tuple[Any, Any]
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the pipeline's, and the first layer's activations and gradients for a batch.
+    """Return peak bytes: those of the pipeline, and the first layer's activations and gradients for a batch.
 
     XLA holds eight times the activations on a CPU; the other modes hold less than half of that.
     """
@@ -70,8 +70,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the network's step (`images.step`), three reads and writes per weight for Adam, and the
-    input.
+    """Return the work of the network's step (`images.step`), of three reads and writes per weight for Adam,
+    and of the input.
     """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     dtype = arm.dtype.removeprefix("mixed_")
@@ -134,7 +134,7 @@ def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     """Return a compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
 
-    All variables exist on return, so that any mode can trace a step.
+    All variables exist when it returns, so that any mode can trace a step.
     """
     keras, policy = tf.keras, POLICIES[dtype]
     layers = keras.layers

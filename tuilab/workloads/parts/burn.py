@@ -1,4 +1,4 @@
-"""A host cost per element that is real work: inflating zlib blocks, in one thread and never on a GPU.
+"""Adds a host cost per element that is real work: inflating zlib blocks, in one thread and never on a GPU.
 
 A sleep inside `Dataset.map` would run only once, during tracing, and Python code would hold the GIL. This op
 does neither. Its duration is calibrated on this machine and measured again.
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 CHUNK_BYTES = 8 * 2**10
-"""Inflated bytes of one block: small enough for the allocator to reuse its memory."""
+"""Inflated bytes of one block, small enough for the allocator to reuse its memory."""
 PROBES = 25
 TRIES = 4
 CLOSE = 0.03
@@ -20,7 +20,7 @@ CLOSE = 0.03
 
 @dataclass(frozen=True)
 class Burn:
-    """Compressed blocks that take one thread `cost_s` seconds to inflate, as measured."""
+    """Compressed blocks that one thread needs `cost_s` seconds to inflate, as measured."""
 
     blocks: Any
     inflated: Any
@@ -29,14 +29,14 @@ class Burn:
     def apply(self, tf: Any, value: Any) -> Any:
         """Return `value` unchanged after inflating the blocks; for use in a mapped function."""
         data = tf.io.decode_compressed(self.blocks, compression_type="ZLIB")
-        # The sum is zero, but the optimiser cannot know it: otherwise it would drop the unused work.
+        # The sum is zero, but the optimiser cannot know that; otherwise, it would drop the unused work.
         zero = tf.reduce_sum(tf.strings.length(data)) - self.inflated
         return value + tf.cast(zero, value.dtype)
 
 
 @cache
 def burn(tf: Any, cost_us: int) -> Burn | None:
-    """Return blocks that cost `cost_us` microseconds each; None for no cost."""
+    """Return blocks that cost `cost_us` microseconds each; None for a cost of 0."""
     if cost_us == 0:
         return None
     data = _random_text(CHUNK_BYTES)
@@ -58,7 +58,7 @@ def burn(tf: Any, cost_us: int) -> Burn | None:
 
 
 def _random_text(length: int) -> bytes:
-    """Return bytes with four random bits each: they compress by half, so that inflating has work to do."""
+    """Return bytes with four random bits each. They compress by half, so inflating them takes work."""
     import numpy as np
 
     return np.random.default_rng(0).integers(0, 16, length, np.uint8).tobytes()
@@ -67,7 +67,7 @@ def _random_text(length: int) -> bytes:
 def _inflate_s(tf: Any, chunks: list[bytes]) -> float:
     """Return the seconds of one eager op that inflates the chunks.
 
-    The lower quartile of 25: other load can only add time.
+    Takes the lower quartile of 25 calls, because other load can only add time.
     """
     with tf.device("/CPU:0"):
         blocks = tf.constant([zlib.compress(chunk, 1) for chunk in chunks])

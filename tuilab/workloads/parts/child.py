@@ -1,7 +1,7 @@
-"""A second TensorFlow process with its own settings, using JSON lines.
+"""Runs a second TensorFlow process with its own settings, using JSON lines.
 
 Device memory limits apply to a whole process, and a rival for a device must be another process. The child
-ends when its standard input closes, so none is left behind.
+ends when its standard input closes, so no child is left behind.
 """
 
 import importlib
@@ -22,11 +22,11 @@ END_S = 2.0
 
 
 class Child:
-    """The parent's side: start, ask, close. `target` is the child's `module:function`."""
+    """The parent's end of the connection: start, ask, close. `target` is the child's `module:function`."""
 
     def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
         command = guest.command(__name__, target, json.dumps(dict(settings)))
-        # Standard error is shared, so that TensorFlow's messages from the child reach the log.
+        # The child shares standard error, so that its TensorFlow messages reach the log.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._rest = b""
 
@@ -72,7 +72,7 @@ class Child:
 
 
 class Pipe:
-    """The child's side."""
+    """The child's end of the connection."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd, self._write_fd, self._rest = read_fd, write_fd, b""
@@ -102,7 +102,7 @@ class Pipe:
 def shared(
     pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
 ) -> Iterator[Any]:
-    """Share children among arms: the first starts them, the last closes them."""
+    """Share children among arms: the first arm starts them, and the last one closes them."""
     children, users = pool.get(key) or (start(), 0)
     pool[key] = (children, users + 1)
     try:
@@ -121,7 +121,7 @@ def main() -> None:
     """Run the target on the command line with its settings until the input closes."""
     target, settings = sys.argv[1:]
     pipe = Pipe(os.dup(0), os.dup(1))
-    os.dup2(2, 1)  # TensorFlow's output is not an answer
+    os.dup2(2, 1)  # TensorFlow's output must not be mistaken for an answer
     module, _, name = target.partition(":")
     getattr(importlib.import_module(module), name)(pipe, json.loads(settings))
 

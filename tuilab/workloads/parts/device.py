@@ -1,4 +1,4 @@
-"""The device that TensorFlow really uses, and copies to it that happen in every call."""
+"""Finds the device that TensorFlow really uses, and makes copies to it that happen in every call."""
 
 from typing import Any
 
@@ -11,22 +11,21 @@ def short(name: str) -> str:
 
 
 def observed(tf: Any, device: str) -> str:
-    """Return where a tensor made under `device` is: `GPU:0`. Soft placement may have moved it."""
+    """Return the device of a tensor made under `device`, as in `GPU:0`. Soft placement may have moved it."""
     with tf.device(device):
         return short(tf.identity(tf.zeros(())).backing_device)
 
 
 def observed_family(tensor: Any) -> str:
-    """Return `CPU` or `GPU`: whose memory holds the tensor."""
+    """Return `CPU` or `GPU`, the kind of device whose memory holds the tensor."""
     return family(short(tensor.backing_device))
 
 
 def move_to(tf: Any, tensor: Any, device: str) -> Any:
-    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, otherwise a new copy in each
-    call.
+    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, otherwise a new copy in each call.
 
     In eager mode, `tf.identity` under the device copies only once: the runtime caches the copy with the
-    tensor and returns it from then on (`TensorHandle::HasLocalMirror`).
+    tensor and returns it in later calls (`TensorHandle::HasLocalMirror`).
     """
     if hasattr(tensor, "backing_device"):
         return tensor._copy_nograd(device_name=device.lstrip("/"))

@@ -1,7 +1,7 @@
-"""Background work that feeds calls: drained before a block, idle between blocks.
+"""Controls background work that feeds calls: drained before a block, idle between blocks.
 
-A pipeline fills its buffers while other arms are timed. Those elements would be free, and preparing more
-takes processors away from the timed arm.
+A pipeline fills its buffers while other arms are timed. A block that used those elements would get them for
+free, and preparing more takes processors away from the timed arm.
 """
 
 import statistics
@@ -11,17 +11,21 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 PRIMING = 2
-"""Calls before a timed block, after draining: buffers are then as in a long run."""
+"""Number of calls before a timed block, after draining, that bring the buffers to their state in
+a long run.
+"""
 LEAST_CALLS = 4
-"""Minimum calls of a block, so that priming costs no more than the block."""
+"""Minimum number of calls in a block, so that priming costs no more than the block."""
 FEWEST = 6
-"""Minimum elements drawn before a pipeline's pace counts as known."""
+"""Minimum number of elements drawn before a pipeline's pace counts as known."""
 WAITS = 2
-"""Number of consecutive waits that show an empty buffer; a single one may be an interruption."""
+"""Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000
-"""Maximum elements drawn. AUTOTUNE can grow a buffer, and drawing ready elements takes no time."""
+"""Maximum number of elements to draw. AUTOTUNE can enlarge a buffer, and drawing ready elements takes no
+time.
+"""
 START_S = 0.4
-"""Seconds to draw from a pipeline before measuring, while AUTOTUNE finds its settings."""
+"""Seconds to draw from a pipeline before measuring, so that AUTOTUNE can find its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
 """Wait until the process uses less than 0.3 of a processor for 3 ms, twice in a row.
 
@@ -30,21 +34,21 @@ A pipeline that is not idle within 2 s is ended if possible.
 
 
 class Drain:
-    """A pipeline between blocks.
+    """Controls a pipeline between blocks.
 
-    draw: draws an element. end: ends work that does not come to rest; it restarts with the next element.
+    draw: draws an element. end: ends work that does not become idle; it restarts with the next element.
     """
 
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element if nothing is done with them."""
+        """Seconds per element if elements are only drawn."""
         self.ready = 0
-        """Elements that were ready after the last rest."""
+        """Number of elements that were ready after the last rest."""
         self._entered = False
 
     def pace(self) -> Any:
-        """Draw for a while; returns the last element. The pipeline is idle afterwards."""
+        """Draw for a while and return the last element. The pipeline is idle afterwards."""
         draws: list[float] = []
         begun = time.perf_counter()
         while len(draws) < FEWEST or time.perf_counter() - begun < START_S:
@@ -57,7 +61,9 @@ class Drain:
 
     @contextmanager
     def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """Keep it running for a block: drain it, prime it with calls, let it come to rest afterwards."""
+        """Keep the pipeline running for a block: drain it, prime it with calls, and let it become idle
+        afterwards.
+        """
         with inner:
             if self._entered:
                 self.empty()
@@ -71,7 +77,7 @@ class Drain:
                 self.rest()
 
     def empty(self) -> None:
-        """Draw until draws have to wait; count the elements that were ready."""
+        """Draw until draws have to wait, and count the elements that were ready."""
         self.ready, waited = 0, 0
         for _ in range(MOST_READY):
             begun = time.perf_counter()
@@ -84,15 +90,15 @@ class Drain:
                 self.ready, waited = self.ready + 1, 0
 
     def rest(self) -> None:
-        """Wait until its buffers are full."""
+        """Wait until the pipeline's buffers are full."""
         if not _quiet():
-            # Current work finishes, but nothing new starts.
+            # Current work finishes, but no new work starts.
             self._end()
             _quiet()
 
 
 def _quiet() -> bool:
-    """Wait until this process computes nothing in the background; False on timeout."""
+    """Wait until this process computes nothing in the background. Returns False on timeout."""
     since, quiet = time.monotonic(), 0
     while quiet < 2:
         if time.monotonic() - since > REST_S:
@@ -105,7 +111,7 @@ def _quiet() -> bool:
 
 
 def drawing(iterators: Sequence[Any]) -> Callable[[], None]:
-    """Return a function that draws one element from each iterator; nothing from an exhausted one."""
+    """Return a function that draws one element from each iterator, except from exhausted ones."""
 
     def draw() -> None:
         for each in iterators:

@@ -1,11 +1,11 @@
 """Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step.
 
-A pipeline continues from block to block, as in training. A restarted one would have to find its parallelism
-and fill its buffers again, and would appear a quarter too slow. Between blocks it is idle with full buffers,
-so it takes no processor from the timed arm. Ready elements are drawn before the clock starts, because they
-were prepared for free. AUTOTUNE doubles a prefetch buffer whenever it was full and a draw emptied it, which
-never happens in training, so buffers have a fixed size here. That size sets how much is ready, not how fast
-batches arrive.
+A pipeline continues from block to block, as in training. A restarted pipeline would have to find its
+parallelism and fill its buffers again, and would appear a quarter too slow. Between blocks it is idle with
+full buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock starts,
+because they were prepared outside the timed block. AUTOTUNE doubles a prefetch buffer whenever it was full
+and a draw emptied it, which never happens in training, so buffers have a fixed size here. That size
+determines how many batches are ready, not how fast they arrive.
 """
 
 import time
@@ -31,9 +31,9 @@ BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
 NONE, BRIGHT, FLIPPED = "none", "brightness", "brightness and flip"
 IN_FLIGHT = 6
-"""Batches in buffers at the same time."""
+"""Number of batches in buffers at the same time."""
 PREFETCH = 2
-"""Batches in a prefetch."""
+"""Number of batches in a prefetch buffer."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
@@ -110,21 +110,21 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes, by observation: the images three times, the cache twice, batches in flight."""
+    """Return peak bytes as observed: the images three times, the cache twice, and the batches in flight."""
     shape = shape_of(values)
     image = shape.side * shape.side * images.CHANNELS * 4
     return 3 * shape.bytes + 2 * shape.count * image + IN_FLIGHT * int(values["batch"]) * image
 
 
 def shape_of(values: Mapping[str, Value]) -> images.Shape:
-    """Return the data set of these values."""
+    """Return the shape of the data set for these values."""
     return images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
     """Return the work of a step and its input: the batch transfer, and the host's cost of its images.
 
-    A cached image was prepared earlier; the host's cost is all that is known of the preparation.
+    A cached image was prepared earlier. Of the preparation, only the host's cost is known.
     """
     count, side = int(values["batch"]), int(values["side"])
     pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
@@ -143,16 +143,18 @@ class Feed:
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """The step's remaining work on the images on the device (variant in-step); else nothing."""
+    """The part of the step that prepares the images on the device (variant in-step); does nothing in other
+    variants.
+    """
     serial: bool
-    """Works only while a batch is requested, so it is idle between calls."""
+    """True if it works only while a batch is requested, so that it is idle between calls."""
     hold: ExitStack
     traced: list[int] = field(default_factory=lambda: [0])
     """How often Python ran the function passed to `map`."""
     start_s: float = 0.0
-    """Seconds until the iterator existed."""
+    """Seconds until the iterator was created."""
     first_s: float = 0.0
-    """Seconds from then to the first batch."""
+    """Seconds from the creation of the iterator to the first batch."""
     _iterator: Any = None
 
     def __post_init__(self) -> None:
@@ -174,7 +176,9 @@ class Feed:
             return self.next()
 
     def start(self) -> tuple[Any, Any]:
-        """Start the pipeline and draw for a while; returns the last batch. Its times are known afterwards."""
+        """Start the pipeline, draw for a while, and return the last batch. The pipeline's times are known
+        afterwards.
+        """
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
         self.start_s = time.perf_counter() - begun
@@ -192,7 +196,7 @@ class Feed:
 
     @property
     def datasets(self) -> tuple[Any, ...]:
-        """The tf.data.Dataset, if it is one."""
+        """The tf.data.Dataset, if the pipeline is one."""
         return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
 
     def close(self) -> None:
@@ -202,7 +206,7 @@ class Feed:
 
 
 def open_feed(b: Build) -> Feed:
-    """Return the pipeline of the arm's variant, with facts reported and the cache filled."""
+    """Return the pipeline for the arm's variant, after reporting its facts and filling its cache."""
     if b.arm.variant == FROM_MEMORY and b.word("source") == "memory":
         raise Unavailable("the source is memory already: see the variant prefetched")
     shape, cost = shape_of(b.values), burn(b.tf, b.integer("host_cost"))
@@ -299,10 +303,10 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 
 
 def _options(tf: Any, variant: str) -> Any:
-    """Return which TensorFlow rewrites are off, so that the pipeline is what the variant says.
+    """Return options that turn TensorFlow's rewrites off, so that the pipeline is what the variant describes.
 
-    A map without random ops (some of the articles' maps have them) would become parallel. A pipeline without
-    a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
+    A map without random ops (some of the articles' maps have such ops) would become parallel. A pipeline
+    without a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
     """
     if variant not in ("serial", "parallel", "as-written"):
         return None
@@ -314,12 +318,12 @@ def _options(tf: Any, variant: str) -> Any:
 
 
 def scaled(tf: Any, images: Any) -> Any:
-    """Return float32 from 0 to 1."""
+    """Return the images as float32 from 0 to 1."""
     return tf.cast(images, tf.float32) / 255.0 if images.dtype == tf.uint8 else images
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """Return one image (side, side, 3) of float32, changed by the articles' functions."""
+    """Return one image (side, side, 3) of float32, changed by the functions that the articles use."""
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)
@@ -337,7 +341,7 @@ def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
 
 
 def _fill_cache(b: Build, feed: Feed, images: int) -> None:
-    """Iterate once, so that every image is in the cache."""
+    """Iterate once over the data set, so that every image is in the cache."""
     batch = b.integer("batch")
     for index in range(-(-images // batch) + 1):
         b.progress("filling the cache", index * batch, images, "images")

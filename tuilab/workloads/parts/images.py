@@ -16,7 +16,7 @@ from tuilab.workloads.base import Build, Unavailable
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
 RECORD_EXTRA = 200
-"""Generous estimate of a record's bytes besides its pixels: names, label and checksums."""
+"""Generous estimate of the bytes of a record in addition to its pixels: names, label and checksums."""
 REPORT_EVERY = 64
 
 
@@ -40,11 +40,11 @@ class Shape:
 
 
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
-    """Return one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
+    """Return the work of one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
 
     Only products are counted: the convolution twice (images have no gradient), the classes three times.
-    Winograd's algorithm needs 2.25 times fewer for 3 × 3 (Lavin and Gray 2016). passes: how often each weight
-    is read or written. float32 weights, images and labels.
+    Winograd's algorithm needs 2.25 times fewer for 3 × 3 (Lavin and Gray 2016). passes: number of times each
+    weight is read or written. float32 weights, images and labels.
     """
     out, pooled = side - 2, (side - 2) // 2
     convolved = 2 * 2 * 9 * CHANNELS * filters * out**2 * batch
@@ -176,7 +176,7 @@ def _record(tf: Any, pixels: bytes, label: int) -> bytes:
 
 
 def parse(tf: Any, shape: Shape, record: Any) -> tuple[Any, Any]:
-    """Return a record's image and label; for a mapped function."""
+    """Return the image and label of a record; for use in a mapped function."""
     found = tf.io.parse_single_example(
         record, {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
     )

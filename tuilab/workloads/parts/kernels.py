@@ -1,4 +1,4 @@
-"""The kernel registry of this TensorFlow build, with or without the device."""
+"""Reads the kernel registry of this TensorFlow build, whether or not the device is present."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -40,7 +40,7 @@ def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
 
 
 def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
-    """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists, if known."""
+    """Report whether the kernel exists, if known, as the fact `kernel:<op>:<dtype>:<device>`."""
     if device == "GPU" and not has_gpu_rows():
         return
     there = registered(b.tf, op, dtype, device)
@@ -53,7 +53,7 @@ def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
 
 
 def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs: Any) -> None:
-    """Report as the fact `host-only-ops` which op types of `function` lack a GPU kernel."""
+    """Report which op types of `function` lack a GPU kernel, as the fact `host-only-ops`."""
     if not b.observing or not has_gpu_rows():
         return
     nodes = _computing(b.tf, function, *inputs)
@@ -71,13 +71,15 @@ def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: 
 
 
 def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
-    """Return the computing nodes of its graph and of nested functions."""
+    """Return the computing nodes of the function's graph and of nested functions."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 
 
 def _is_int32_only(tf: Any, node: Any) -> bool:
-    """Return True if all inputs and outputs are int32, such as sizes: GPU kernels keep these on the host."""
+    """Return True if all inputs and outputs are int32. GPU kernels keep such values, for example sizes, on
+    the host.
+    """
     dtypes = {tensor.dtype for tensor in (*node.inputs, *node.outputs)}
     return dtypes == {tf.int32}
 

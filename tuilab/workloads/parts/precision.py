@@ -28,12 +28,12 @@ def precision(*options: str, help: str = FULL) -> Choice:
 
 
 def storage(dtype: str) -> str:
-    """Return the dtype in memory: TF32 is only a way of multiplying float32."""
+    """Return the dtype in memory. TF32 is only a way of multiplying float32."""
     return "float32" if dtype == "tf32" else dtype
 
 
 def require(b: Build) -> None:
-    """Raise Unavailable if the arm asks for TF32 and its device has none."""
+    """Raise Unavailable if the arm requires TF32 and its device does not support it."""
     if b.arm.dtype != "tf32":
         return
     if not b.arm.device.startswith("GPU"):
@@ -46,7 +46,7 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """Return the case with TF32 on for a `tf32` arm, off for any other; the setting is restored after a
+    """Return the case with TF32 on for a `tf32` arm and off for any other. The setting is restored after a
     block.
     """
     case.scope = _scoped(b, case.scope)

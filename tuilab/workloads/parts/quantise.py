@@ -9,7 +9,7 @@ numbers to zero, so a block with a denormal step (values within 3e-36 for 8 bits
 from typing import Any
 
 SIDE_BYTES = 8
-"""Bytes per block besides its codes: smallest value and step, float32 each."""
+"""Bytes per block in addition to its codes: smallest value and step, float32 each."""
 
 
 def ratio(block: int, bits: int) -> float:
@@ -26,7 +26,7 @@ def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
 
 
 def dequantise(tf: Any, packed: Any, low: Any, step: Any, bits: int) -> Any:
-    """Return float32 blocks (blocks, block) from what `quantise` returned."""
+    """Return float32 blocks (blocks, block) from the result of `quantise`."""
     return tf.cast(unpack(tf, packed, bits), tf.float32) * step + low
 
 
@@ -44,7 +44,7 @@ def pack(tf: Any, codes: Any, bits: int) -> Any:
 
 
 def unpack(tf: Any, packed: Any, bits: int) -> Any:
-    """Return the inverse of `pack`."""
+    """Unpack the bytes that `pack` returned."""
     if bits == 8:
         return packed
     mask = tf.constant(2**bits - 1, tf.uint8)
