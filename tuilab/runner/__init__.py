@@ -1,1 +1,3 @@
-"""Worker processes from the lab's side: start, keep warm, stream events, stop, replace."""
+"""Manages worker processes for the lab: starts them, keeps them warm, streams events, stops and replaces
+them.
+"""

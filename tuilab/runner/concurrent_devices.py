@@ -1,4 +1,4 @@
-"""One worker for each device of a host: measured one at a time, then all at once."""
+"""One worker per device of a host: measures the devices one at a time, then all at once."""
 
 import asyncio
 import time
@@ -20,14 +20,14 @@ from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 
 LEAST_S = 4.0
-"""Minimum seconds per worker in the concurrent pass, so that rounds overlap."""
+"""Minimum seconds that each worker measures in the concurrent pass, so that rounds overlap."""
 
 replace = msgspec.structs.replace
 
 
 @dataclass
 class _Device:
-    """One device's worker. ending: set at the end of its part of the current pass."""
+    """A device and its worker. ending: set when its part of the current pass has ended."""
 
     member: HostRunner
     up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,8 +38,9 @@ class _Device:
 class ConcurrentDeviceRunner:
     """Several workers behind the interface of one `Supervisor`: a `HostRunner` for `MultiHostRunner`.
 
-    Arms name their devices. Arms that are not `together` are measured first, one device after another. Then
-    the `together` arms of all devices run at once; only rounds that overlap with all other devices count.
+    Arms name their devices. Arms that are not `together` are measured first, one device after another. After
+    that, the `together` arms of all devices run at once; only rounds that overlap with rounds on all other
+    devices count.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class ConcurrentDeviceRunner:
 
     @property
     def machine(self) -> Machine | None:
-        """The machine with the devices of every worker, once each is up or has ended."""
+        """The machine with the devices of all workers, once every worker is ready or has ended."""
         if not all(device.up.is_set() for device in self._devices.values()):
             return None
         return joined([d.member.machine for d in self._devices.values() if d.member.machine is not None])
@@ -74,7 +75,7 @@ class ConcurrentDeviceRunner:
 
     @property
     def phase(self) -> Phase:
-        """The phase of a single worker."""
+        """The worker's phase, as if there were a single worker."""
         phases = {device.member.phase for device in self._devices.values()}
         if phases == {"down"}:
             return "down"
@@ -85,7 +86,7 @@ class ConcurrentDeviceRunner:
         await asyncio.gather(*(device.member.start() for device in self._devices.values()))
 
     async def send(self, request: Request) -> None:
-        """Forward a request: runs to all workers, anything else to the first."""
+        """Forward a request: a run goes to all workers, any other request to the first."""
         if isinstance(request, Measure):
             await self.measure(request)
         elif isinstance(request, Cancel):
@@ -94,14 +95,14 @@ class ConcurrentDeviceRunner:
             await next(iter(self._devices.values())).member.send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Start a run; one at a time."""
+        """Start a run; only one can be active."""
         assert not self.busy
         self._run = request.id
         self._stop.clear()
         self._task = asyncio.create_task(self._carry_out(request))
 
     async def cancel(self, run: str) -> None:
-        """Stop a run: end the current measurement and skip the rest."""
+        """Stop a run: end the current measurement and skip the remaining ones."""
         if run == self._run:
             self._stop.set()
             await asyncio.gather(*(device.member.cancel(run) for device in self._devices.values()))
@@ -113,7 +114,7 @@ class ConcurrentDeviceRunner:
         await asyncio.gather(*(device.member.close() for device in self._devices.values()))
 
     def kill_now(self) -> None:
-        """End every worker without waiting."""
+        """Kill every worker without waiting."""
         for device in self._devices.values():
             device.member.kill_now()
 
@@ -126,7 +127,7 @@ class ConcurrentDeviceRunner:
         self._say_what_is_not_here(request)
         self._overlap = Overlap(list(self._devices))
         spent = max(device.alone_s for device in self._devices.values())
-        # No precision target: all continue for the same time, so that none ends early.
+        # There is no precision target: all devices measure for the same time, so that none ends early.
         limit_s = min(request.budget.limit_s, max(LEAST_S, spent))
         budget = replace(alone.budget, precision=0.0, limit_s=limit_s)
         beside = replace(alone, budget=budget, phases=False)
@@ -141,7 +142,7 @@ class ConcurrentDeviceRunner:
             self._on_event(never)
 
     async def _all_up(self) -> None:
-        """Wait until each worker is ready or has ended, or a stop is requested."""
+        """Wait until each worker is ready or has ended, or until a stop is requested."""
         up = asyncio.ensure_future(self._up())
         stop = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([up, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -154,7 +155,7 @@ class ConcurrentDeviceRunner:
         return True
 
     async def _pass(self, request: Measure, name: str, together: bool) -> e.Finished | None:
-        """Run one device's part of a pass; None if it has none or the run was stopped."""
+        """Run one device's part of a pass; return None if it has no part or the run was stopped."""
         device = self._devices[name]
         arms = [arm for arm in request.arms if arm.device == name and arm.together == together]
         if not arms or self._stop.is_set():
@@ -198,7 +199,7 @@ class ConcurrentDeviceRunner:
             self._on_event(event)
 
     def _began(self, event: e.RunStarted) -> None:
-        """Each pass of each device starts, but the run starts once."""
+        """Report the start of the run once, although each device starts in each pass."""
         machine = self.machine
         if self._begun != event.run and machine is not None:
             self._begun = event.run
@@ -221,8 +222,8 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Return one machine with the devices of all, each as reported by the worker that opened it; None for
-    no machines.
+    """Merge the machines into one; each device is described by the worker that opened it. None without
+    machines.
     """
     if not machines:
         return None
@@ -233,5 +234,5 @@ def joined(machines: Sequence[Machine]) -> Machine | None:
 
 
 def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return each arm twice: as it is, and `together`."""
+    """Return two copies of each arm: unchanged, and with `together`."""
     return (*arms, *(replace(arm, together=True) for arm in arms))

@@ -1,4 +1,4 @@
-"""A program that `tuilab watch` starts on another machine through ssh."""
+"""A program that `tuilab watch` starts on another machine, through ssh."""
 
 import contextlib
 import subprocess
@@ -48,7 +48,7 @@ class Far:
             thread.start()
 
     def ask(self, what: Asked) -> None:
-        """Send a request; does nothing if the other side no longer listens."""
+        """Send a request; do nothing if the other side no longer listens."""
         assert self._process.stdin is not None
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")

@@ -1,4 +1,4 @@
-"""Become a worker by forking a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
+"""Becomes a worker by forking a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
 
 This process passes its standard descriptors, environment and folder to the zygote at the other end of the
 socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. Ending this process ends
@@ -12,7 +12,7 @@ import sys
 
 
 def main(descriptor: int, command: list[str]) -> int:
-    """Ask for a worker and wait for its end; returns its exit code, or ends by its signal."""
+    """Request a worker and wait for it to exit; return its exit code or die by the same signal."""
     zygote = socket.socket(fileno=descriptor)
     mine, answer = socket.socketpair()
     told = {
@@ -24,11 +24,11 @@ def main(descriptor: int, command: list[str]) -> int:
     zygote.setblocking(True)
     try:
         socket.send_fds(zygote, [json.dumps(told).encode()], [0, 1, 2, answer.fileno()])
-    except OSError:  # the zygote is gone: start a fresh process
+    except OSError:  # the zygote has ended: start a fresh process
         os.execv(command[0], command)
     zygote.close()
     answer.close()
-    # Close our copies, so that readers see when the worker ends.
+    # Close our copies, so that the readers of the pipes notice the end of the worker.
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

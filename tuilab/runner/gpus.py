@@ -1,4 +1,4 @@
-"""A worker for one device, which opens no other GPU."""
+"""A worker for one device that opens no other GPU."""
 
 from functools import partial
 
@@ -9,14 +9,14 @@ from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
-    """Return the settings for a worker that opens only this GPU, by its number on the machine; nothing for
+    """Return the settings with which a worker opens only this GPU, given its number on the machine; none for
     a CPU.
     """
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}
 
 
 def supervise_device(host: str, device: str, on_event: Listener) -> Supervisor:
-    """Supervise workers for one device of a host. Raises InputError for an invalid host name."""
+    """Return a supervisor of workers for one device of a host. Raises InputError for an invalid host name."""
     name = f"{host or 'this machine'}, {device}"
     if host == HERE:
         return Supervisor(on_event, env=only(device), name=name)

@@ -1,4 +1,4 @@
-"""The interface of a host in `MultiHostRunner`; usually a local supervisor, or one behind ssh."""
+"""The interface of a host in `MultiHostRunner`; usually a supervisor, local or through ssh."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ Listener = Callable[[Event], None]
 
 
 class HostRunner(Protocol):
-    """One host's workers: a `Supervisor`, or several behind its methods."""
+    """The workers of one host: a `Supervisor`, or several behind the same interface."""
 
     @property
     def phase(self) -> Phase:
@@ -26,7 +26,7 @@ class HostRunner(Protocol):
 
     @property
     def machine(self) -> Machine | None:
-        """The machine, once it has been ready."""
+        """The machine; None until a worker has been ready."""
 
     @property
     def busy(self) -> bool:
@@ -48,7 +48,7 @@ class HostRunner(Protocol):
         """End its workers."""
 
     def kill_now(self) -> None:
-        """End its workers without waiting."""
+        """Kill its workers without waiting."""
 
 
 def supervise(
@@ -60,15 +60,15 @@ def supervise(
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: those of this machine, by host name. forks: a run that forks will be requested soon.
-    scope: what the first worker here may open. Raises InputError.
+    environments: environments of this machine, by host name. forks: whether a run that forks follows soon.
+    scope: files that the first worker on this machine may open. Raises InputError.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
         return Supervisor(on_event, command, env, partial(_ended_in, own), host, scope=scope)
     if host == HERE:
         return Supervisor(on_event, forks=forks, scope=scope)
-    # Imported here, so that a lab without other hosts does not load it.
+    # Imported here, so that a lab without other hosts does not load the module.
     from tuilab.runner import ssh
 
     return Supervisor(on_event, ssh.command(host), explain=partial(ssh.explain, host), name=host)
@@ -80,7 +80,7 @@ def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) ->
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Describe each version difference between the host and the first one, in a sentence."""
+    """Describe, in one sentence each, the versions in which a host differs from the first one."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

@@ -1,4 +1,4 @@
-"""Several hosts measured as one run: a supervisor each, with merged events."""
+"""Measures several hosts as one run: one supervisor per host, with merged events."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,9 +24,9 @@ _NOT_FOUND = 127
 
 @dataclass
 class _Shared:
-    """A run on several hosts: hosts still running, and the results of the others.
+    """A run on several hosts: the hosts that still measure, and the results of the others.
 
-    timed: arms that have rounds. held: events from before any host had started.
+    timed: arms that have rounds. held: events that arrived before any host had started the run.
     """
 
     waiting: set[str]
@@ -46,8 +46,8 @@ class _Shared:
 class MultiHostRunner:
     """Workers on several hosts behind the interface of one `Supervisor`.
 
-    Arms name their host. Rounds of different hosts are not interleaved, and clocks need not agree. If a host
-    drops, its arms end and the others continue.
+    Arms name their host. Rounds of different hosts are not interleaved, and their clocks may differ. If a
+    host disconnects, its arms end and the other hosts continue.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MultiHostRunner:
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: returns True if a host name is an environment of this machine; those take turns."""
+        """here: returns whether a host name is an environment of this machine; environments take turns."""
         self._here = here
         self._turns: dict[str, Turns] = {}
         self._on_event = contained(on_event)
@@ -68,7 +68,8 @@ class MultiHostRunner:
             self.add(host)
 
     def add(self, host: str) -> HostRunner:
-        """Return the member for a host, created if new. Its worker starts with `start` or its first run.
+        """Return the member for a host, creating it if needed. Its worker starts with `start` or with its
+        first run.
 
         Raises InputError for an invalid host name.
         """
@@ -93,14 +94,14 @@ class MultiHostRunner:
 
     @property
     def phase(self) -> Phase:
-        """The first host's phase, or busy if another host is busy."""
+        """The first host's phase; busy if any other host is busy."""
         own = next(iter(self.members.values())).phase
         return "busy" if own == "ready" and self.busy else own
 
     async def start(self) -> None:
-        """Start a worker on each host that has none. Does not wait; each sends `Ready`.
+        """Start a worker on each host without one. Does not wait; each worker sends `Ready`.
 
-        A host that cannot start is reported as `WorkerExited`; raises OSError if it is this machine.
+        A host that cannot start is reported as `WorkerExited`; raises OSError if that is this machine.
         """
         await asyncio.gather(*(self._start_on(h) for h, m in self.members.items() if m.phase == "down"))
 
@@ -113,8 +114,8 @@ class MultiHostRunner:
             self._receive(host, e.WorkerExited(code=_NOT_FOUND, message=_unstarted(host, error)))
 
     async def send(self, request: Request) -> None:
-        """Send runs to the hosts of their arms, stops and acknowledgements to all, the rest to the first
-        host.
+        """Send a run to the hosts of its arms, a stop or acknowledgement to all hosts, and other requests to
+        the first.
         """
         if isinstance(request, Measure):
             await self.measure(request)
@@ -126,7 +127,7 @@ class MultiHostRunner:
             await next(iter(self.members.values())).send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Queue a run on every host that its arms name. Raises InputError for an invalid host name."""
+        """Queue a run on every host in its arms. Raises InputError for an invalid host name."""
         arms: dict[str, list[Arm]] = {}
         for arm in request.arms:
             arms.setdefault(arm.host, []).append(arm)
@@ -151,7 +152,7 @@ class MultiHostRunner:
             else:
                 part = msgspec.structs.replace(request, arms=tuple(arms[host]))
                 if not alone:
-                    # Each machine saves only its part; the listener saves the whole.
+                    # Each machine would save only its own part; the listener saves the whole run.
                     own = OWN if host != HERE and request.spool else ""
                     part = msgspec.structs.replace(part, spool=own, finish=False)
                 await member.measure(part)
@@ -169,7 +170,7 @@ class MultiHostRunner:
         await asyncio.gather(*(member.close() for member in self.members.values()))
 
     def kill_now(self) -> None:
-        """End every worker without waiting."""
+        """Kill every worker without waiting."""
         for member in self.members.values():
             member.kill_now()
 
@@ -219,7 +220,7 @@ class MultiHostRunner:
     def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
         shared.waiting.discard(host)
         shared.endings[host] = event
-        # If a local worker ends, its run ends; if a host ends, only its own arms do.
+        # If a worker on this machine ends, the run ends; if a host is lost, only its own arms end.
         if event.status == "failed" and shared.hosts != {HERE}:
             for arm in shared.request.arms:
                 if arm.host == host:
@@ -230,7 +231,7 @@ class MultiHostRunner:
             self._on_event(merged(event.run, list(shared.endings.values())))
 
     def _lost(self, shared: _Shared, arm: Arm, ending: e.Finished) -> None:
-        """Report that an arm's host is gone. Its rounds stay valid."""
+        """Report that the host of an arm is lost. The arm's rounds stay valid."""
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
             message = f"{ending.message}; the earlier rounds count"
@@ -247,7 +248,7 @@ def _unstarted(host: str, error: OSError) -> str:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Return the end of a run on several hosts: failed only if all failed, cancelled if any was."""
+    """Return the end of a run on several hosts: failed only if every host failed, cancelled if any was."""
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
     reached = [ending.reached for ending in endings if ending.reached is not None]

@@ -1,4 +1,4 @@
-"""Find the rounds during which every worker was measuring."""
+"""Finds the rounds during which every worker was measuring."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,9 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """A worker's rounds on this side's clock. began: None before the first. end: None until they are over."""
+    """The time during which a worker measures rounds, on this process's clock. began: None before the first
+    round. end: None until the last round is over.
+    """
 
     began: float | None = None
     last: float = 0.0
@@ -15,10 +17,10 @@ class _Span:
 
 
 class Overlap:
-    """Receives each worker's events and decides for each round whether all workers were measuring.
+    """Receives the events of all workers and decides for each round whether every worker was measuring.
 
-    Round times are on the worker's own clock, from its reported start; this side's clock only relates the
-    starts.
+    Round times are on the worker's own clock, relative to its reported start; this process's clock only
+    relates the starts to each other.
     """
 
     def __init__(self, workers: list[str]) -> None:
@@ -26,7 +28,7 @@ class Overlap:
         self.left_out = dict.fromkeys(workers, 0)
 
     def holds(self, worker: str, event: e.Event, now: float) -> bool:
-        """Return True if every other worker was measuring during a round."""
+        """Return whether every other worker was measuring during a round."""
         span = self._spans[worker]
         match event:
             case e.Progress(stage="measuring"):
@@ -40,7 +42,7 @@ class Overlap:
         return True
 
     def ended(self, worker: str) -> None:
-        """Note that the worker's rounds are over."""
+        """Note that a worker has finished its rounds."""
         span = self._spans[worker]
         span.end = (span.began or 0.0) + span.last
 

@@ -1,4 +1,4 @@
-"""One worker process: pipes, events, exit."""
+"""A worker process: its pipes, its events and its exit."""
 
 import asyncio
 import contextlib
@@ -25,12 +25,12 @@ LONGEST_EVENT = 64 * 2**20
 LONGEST_LOG = 64 * 2**10
 TERM_GRACE_S = 0.3
 GUARD_S = 1.0
-"""Maximum wait for a worker's guard to remove its temporary files."""
+"""Maximum seconds to wait until a worker's guard has removed its temporary files."""
 LAST_WORDS_S = 3.0
-"""Older output is unrelated to the exit."""
+"""Maximum age in seconds of output that may explain an exit; older output is unrelated."""
 
 OWN = "tuilab: "
-"""Prefix of tuilab's own messages on a worker's standard error."""
+"""Prefix of tuilab's own messages in a worker's standard error."""
 
 Explain = Callable[[int, Sequence[str]], str]
 Level = Literal["debug", "info", "warning", "error"]
@@ -39,12 +39,12 @@ TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]
 
 
 def local_command() -> list[str]:
-    """Return the command for a local worker in the lab's own Python."""
+    """Return the command for a local worker, using the lab's own Python."""
     return guest.command("tuilab.worker")
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Wrap a listener so that its errors end neither the reader nor the run; the event loop reports them."""
+    """Wrap a listener so that its errors stop neither the reader nor the run; the event loop reports them."""
 
     def tell(event: Event) -> None:
         try:
@@ -57,7 +57,9 @@ def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
 
 
 class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
-    """Signals the process's exit even if others still hold its pipes, which `Process.wait` would wait for."""
+    """Reports the process's exit even if other processes still hold its pipes; `Process.wait` would wait for
+    them.
+    """
 
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=limit, loop=loop)
@@ -69,7 +71,9 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class WorkerProcess:
-    """A running worker. Events arrive through `on_event`, in order, in the event loop that spawned it."""
+    """A running worker. `on_event` receives its events in order, in the event loop that started the
+    worker.
+    """
 
     def __init__(
         self,
@@ -87,7 +91,7 @@ class WorkerProcess:
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
         self.ending = False
-        """True once it is to end: it gets no more requests."""
+        """True once the worker is being ended: it gets no more requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())
@@ -101,9 +105,9 @@ class WorkerProcess:
         explain: Explain | None = None,
         inherited: Sequence[int] = (),
     ) -> "WorkerProcess":
-        """Start it in its own process group. Raises OSError if the command cannot be started.
+        """Start the worker in its own process group. Raises OSError if the command cannot be started.
 
-        inherited: extra descriptors for the process.
+        inherited: extra file descriptors for the process.
         """
         loop, mark = asyncio.get_running_loop(), uuid.uuid4().hex
         transport, protocol = await loop.subprocess_exec(
@@ -120,23 +124,25 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also the group's."""
+        """The worker's process id, which is also the id of its group."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """True until it has ended."""
+        """True until the worker has ended."""
         return self._process.returncode is None
 
     async def send(self, request: Request) -> None:
-        """Write one request. Ignores a broken pipe; the exit is noticed elsewhere."""
+        """Write a request. Ignores a broken pipe, because the exit is reported separately."""
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._process.stdin.write(encode(request))
             await self._process.stdin.drain()
 
     async def end(self) -> None:
-        """Send TERM, then KILL, to the whole group; returns when it and its temporary files are gone."""
+        """Send TERM, then KILL, to the whole group; return when the group and its temporary files
+        are gone.
+        """
         self.ending = True
         self.look_around()
         self._signal(signal.SIGTERM)
@@ -145,28 +151,28 @@ class WorkerProcess:
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
-        # Process 1 of a container takes the guard with it when it exits.
+        # In a container, process 1 takes the guard with it when it exits.
         deadline = time.monotonic() + GUARD_S
         while guards(self._known) and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
-        """Record its descendants, which are only visible while it lives."""
+        """Record the worker's descendants, which can only be found while the worker lives."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
-        """Wait until it has ended and all of its output has been delivered."""
+        """Wait until the worker has ended and all its output has been delivered."""
         await asyncio.shield(self._over)
 
     def kill_now(self) -> None:
-        """Send KILL without waiting, for a program that is about to exit."""
+        """Send KILL without waiting; for a program that is about to exit."""
         self.ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
         self._end_others()
 
     def _end_others(self) -> None:
-        """KILL processes that its code started outside its group."""
+        """Kill processes that the worker's code started outside its group."""
         end_all(self.pid, self._mark, self._known)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -185,8 +191,8 @@ class WorkerProcess:
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
             else:
-                # A round holds only numbers and names from this side; any other event may contain outside
-                # text.
+                # A round holds only numbers, and names that this process sent; other events may contain
+                # untrusted text.
                 self._on_event(event if isinstance(event, Round) else sanitize(event))
 
     async def _read_log(self) -> None:
@@ -200,7 +206,7 @@ class WorkerProcess:
     async def _wait(self) -> None:
         await self._exited.wait()
         code = self._process.returncode or 0
-        # Processes that its code started would outlive it.
+        # Processes that the worker's code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
         # A descendant that cannot be killed may hold the pipes; the worker's own output arrives at once.
@@ -218,7 +224,7 @@ class WorkerProcess:
 
 
 def oom_kills() -> int | None:
-    """Return the kernel's count of out-of-memory kills; None if unknown."""
+    """Return the kernel's count of out-of-memory kills; None if it is unknown."""
     try:
         words = Path("/proc/vmstat").read_text().split()
         return int(words[words.index("oom_kill") + 1])
@@ -227,7 +233,7 @@ def oom_kills() -> int | None:
 
 
 def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -> str:
-    """Describe why a local worker ended. killed: `oom_kills` at its start."""
+    """Describe why a local worker ended. killed: the value of `oom_kills` when the worker started."""
     if any(word.endswith(CLOSED) for word in last_words):
         return f"the worker ended: {CLOSED}"
     if own := [word.removeprefix(OWN) for word in last_words if word.startswith(OWN)]:

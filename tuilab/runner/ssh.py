@@ -1,4 +1,4 @@
-"""A worker behind the system's ssh, with the user's configuration, keys and agent."""
+"""Runs a worker through the system's ssh, with the user's configuration, keys and agent."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from tuilab.model.errors import InputError
 from tuilab.runner.process import TENSORFLOW_LINE
 
 PROGRAM = "TUILAB_SSH"
-"""Environment variable: another ssh program with options, in shell syntax."""
+"""Environment variable for another ssh program with options, in shell syntax."""
 REMOTE = "TUILAB_REMOTE"
-"""Environment variable: the tuilab command on the other host; default `tuilab`."""
+"""Environment variable for the tuilab command on the other host; default `tuilab`."""
 
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's exit code if it could not connect or lost the connection."""
 
-# ssh's messages → what to tell the user. The first match wins.
+# ssh's messages and what to tell the user. The first match wins.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -48,10 +48,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
-    """Return the command that starts a worker on `host`: an alias in ssh's configuration, or `user@host`.
+    """Return the command that starts a worker on `host`: an alias from ssh's configuration, or `user@host`.
 
-    options: for `tuilab worker` or the other command. `BatchMode` makes ssh fail instead of prompting, so no
-    password passes through here. Raises InputError for a name that ssh would read as an option.
+    options: for `tuilab worker` or another command. `BatchMode` makes ssh fail instead of prompting, so no
+    password passes through the lab. Raises InputError for a name that ssh would read as an option.
     """
     if not _HOST.fullmatch(host):
         raise InputError("--host", host, "an ssh alias, a host or user@host")
@@ -63,9 +63,9 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 
 
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
-    """Describe why a worker on `host` ended, from ssh's exit code and last output.
+    """Describe why a worker on `host` ended, given ssh's exit code and last output.
 
-    TensorFlow's lines are skipped: they also mention missing files and refused connections.
+    Skips TensorFlow's lines, which also mention missing files and refused connections.
     """
     lines = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
     return f"{host}: {_cause(host, code, lines)}"

@@ -1,4 +1,6 @@
-"""A warm worker: one request at a time, stops always obeyed, a new worker when one dies."""
+"""Keeps one worker warm: sends it one request at a time, always obeys stops, and replaces a worker
+that dies.
+"""
 
 import asyncio
 import math
@@ -51,13 +53,15 @@ from tuilab.runner.process import Explain, WorkerProcess, contained, local_comma
 from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
 BESIDE, PREPARING_S = 4, 30.0
-"""Maximum number of forked processes prepared at once, and seconds to wait for one."""
+"""Maximum number of forked processes to prepare at once, and seconds to wait for one."""
 SILENT_S = 5.0
-"""Seconds of silence after which a worker is reported."""
+"""Seconds of silence after which a worker is reported as silent."""
 GROWN = 2**30
-"""Bytes by which a worker may grow before a fresh one replaces it."""
+"""Growth of a worker's memory, in bytes, at which a fresh worker replaces it."""
 CANCEL_GRACE_S = 1.4
-"""Seconds that a stop may take before the process is ended with TERM and KILL, under 2 s in all."""
+"""Seconds to wait after a stop before the process is ended with TERM and KILL; the whole stop takes less than
+2 s.
+"""
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
@@ -65,7 +69,7 @@ _QUEUED = (Measure, Declare, Ask)
 
 @dataclass(eq=False)
 class Further:
-    """A forked process of a run and its request.
+    """A forked process of a run, with its request.
 
     ready: its arms are built and it waits for its turn. gone: it will never measure.
     """
@@ -77,7 +81,7 @@ class Further:
 
 
 def memory_of(pid: int) -> int:
-    """Return the bytes of memory that a process holds, 0 if it is gone."""
+    """Return the memory used by a process, in bytes; 0 if the process has ended."""
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
@@ -87,10 +91,10 @@ def memory_of(pid: int) -> int:
 class Supervisor:
     """Owns one worker process after another. All methods run in one event loop.
 
-    on_event: called for every worker event, and for those that the supervisor adds: `Finished` for a run
+    on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
     explain: turns exit code and last output into a sentence. name: of a remote worker, for messages. forks: a
-    run that forks will be requested soon, so zygotes may start on idle processors next to the first worker.
+    run that forks follows soon, so zygotes may start on idle processors next to the first worker.
     """
 
     def __init__(
@@ -120,16 +124,17 @@ class Supervisor:
         # Only this program's own workers can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
-        # The measuring process; processes that are prepared meanwhile, in order; processes that have measured
+        # The process that measures; the processes being prepared, in order; the processes that have measured
         # and are idle.
         self._measuring = Further()
         self._ahead: deque[Further] = deque()
         self._spent: list[WorkerProcess] = []
         self._largest = EACH
         self._fresh = 0
-        """Bytes that the worker held when it was ready."""
+        """Memory of the worker when it was ready, in bytes."""
         self._foreseen = forks
-        # ssh does not pass this environment on; a remote worker confines itself on request.
+        # ssh does not pass this environment variable; a remote worker confines itself when the request asks
+        # for it.
         self._confines = command is None or env is not None
         self._held = ""
         self._opens = scope
@@ -144,7 +149,7 @@ class Supervisor:
         return self._active is not None or bool(self._queue)
 
     async def start(self) -> None:
-        """Start a worker. Does not wait; `Ready` follows. Raises OSError if it cannot be started."""
+        """Start a worker. Does not wait; `Ready` follows. Raises OSError if the worker cannot be started."""
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
@@ -176,7 +181,7 @@ class Supervisor:
         return process
 
     async def _wait(self, process: WorkerProcess) -> None:
-        """Report now and then that a worker is still silent, as over ssh."""
+        """Report periodically that a worker is still silent, for example over ssh."""
         begun = time.monotonic()
         while True:
             await asyncio.sleep(SILENT_S)
@@ -185,7 +190,7 @@ class Supervisor:
             self._on_event(Warming(stage="waiting for an answer", elapsed_s=time.monotonic() - begun))
 
     async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
-        """Return the command for the next worker and the descriptors that it inherits.
+        """Return the command for the next worker and the file descriptors that it inherits.
 
         A further process of a run is forked if possible.
         """
@@ -206,8 +211,8 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        """Return True if the run's further processes are forked."""
-        # Next to workers of other environments, use fresh processes, as theirs are.
+        """Return whether the run's further processes are forked."""
+        # Next to workers in other environments, use fresh processes, because theirs are fresh too.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
@@ -216,7 +221,8 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                await process.send(Cancel(id=active.id))  # it gives way within a fraction of a second
+                # an idle question gives way within a fraction of a second
+                await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
                 self._replace()
@@ -229,7 +235,7 @@ class Supervisor:
     async def measure(self, request: Measure) -> None:
         """Queue a run. A budget with several workers uses fresh processes, one after another.
 
-        Arms with TF32 run in other processes than float32 arms (`parts`).
+        Arms with TF32 run in separate processes from float32 arms (see `parts`).
         """
         await self.send(request)
 
@@ -239,9 +245,9 @@ class Supervisor:
             await self._process.end()
 
     async def cancel(self, run: str) -> None:
-        """Stop a run. A call that does not return is ended with its process within 2 s.
+        """Stop a run. If a call does not return, its process is ended within 2 s.
 
-        Measured rounds stay. `Finished` with status "cancelled" always follows.
+        Keeps the measured rounds. `Finished` with status "cancelled" always follows.
         """
         for request in list(self._queue):
             if request.id == run:
@@ -261,7 +267,9 @@ class Supervisor:
                 await process.end()
 
     async def close(self) -> None:
-        """End the worker and everything it started. An active run is stopped first, as by `cancel`."""
+        """End the worker and every process that it started. An active run is stopped first, as by
+        `cancel`.
+        """
         self._closed = True
         self._queue.clear()
         if isinstance(self._active, Measure):
@@ -274,11 +282,11 @@ class Supervisor:
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        # The event loop releases a process that was about to start.
+        # The event loop frees a process that was about to start.
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
-        """End the worker without waiting, for a program that is about to exit."""
+        """Kill the worker without waiting; for a program that is about to exit."""
         self._closed = True
         for process in (*filter(None, [self._process]), *self._idle()):
             process.kill_now()
@@ -286,7 +294,7 @@ class Supervisor:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
-        """Handle an event from the measuring process or from one that is being prepared."""
+        """Handle an event from the measuring process or from a process that is being prepared."""
         if further is self._measuring:
             self._receive(event)
         elif isinstance(event, Log):
@@ -299,7 +307,7 @@ class Supervisor:
             self._begin_measuring()
 
     def _begin_measuring(self) -> None:
-        """Give the measuring process its turn once all parallel preparations are done."""
+        """Let the measuring process start once all parallel preparations are done."""
         of = self._measuring
         if of.ready and of.process is not None and all(one.ready or one.gone for one in self._ahead):
             of.ready = False
@@ -307,7 +315,7 @@ class Supervisor:
                 self._spawn_task(of.process.send(Turn(id=self._active.id)))
 
     def _idle(self) -> list[WorkerProcess]:
-        """Return the processes of a run that no longer measure, and forget them."""
+        """Return a run's processes that no longer measure, and forget them."""
         idle = [*self._spent, *(one.process for one in self._ahead if one.process is not None)]
         self._spent = []
         self._ahead.clear()
@@ -328,9 +336,9 @@ class Supervisor:
                 self._refuse(event)
                 return
             case Ready() if self._process is not None and self._process.ending:
-                return  # it was to be replaced before it was ready
+                return  # a replacement was requested before the worker was ready
             case Ready():
-                # A worker that opens other GPUs for a request sends it again.
+                # A worker that opens other GPUs for a request sends `Ready` again.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
                 self._fresh = memory_of(self._process.pid) if self._process is not None else 0
             case WorkerExited():
@@ -343,7 +351,7 @@ class Supervisor:
                     self._break_off(event.run, words)
                     return
                 if self._active.part:
-                    return  # the run began with its first part
+                    return  # the first part of the run has already reported its start
                 event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
@@ -365,15 +373,15 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Record which arms settle at once, from processes that observed it."""
+        """Record which arms settle at once, as reported by processes that observed it."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
         if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure: its code differs from the run's first process; "" if it
-        may.
+        """Return why a process must not measure: its code differs from the code of the run's first process;
+        "" if it may.
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -384,7 +392,7 @@ class Supervisor:
         return f"{', '.join(names[:3])} changed during the measurement; the earlier rounds are saved"
 
     def _break_off(self, run: str, words: str) -> None:
-        """End an active run with its data so far, and its process."""
+        """End an active run with its data so far, and end its process."""
         self._active = None
         self._cancelling.clear()
         self._settled.set()
@@ -393,12 +401,12 @@ class Supervisor:
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Return True if the event belongs to another run, whose id someone may have guessed."""
+        """Return whether the event belongs to another run: user code could have guessed a run's id."""
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return True if user code raised: its process may be left in any state."""
+        """Return whether user code raised: it may have left its process in any state."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -425,7 +433,7 @@ class Supervisor:
         return False
 
     def _goes_on(self, event: Finished) -> bool:
-        """Return True if the run continues in a fresh worker, and prepare it."""
+        """Return whether the run continues in a fresh worker, and prepare that worker."""
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
@@ -451,11 +459,12 @@ class Supervisor:
         return True
 
     def _take_turn(self, further: Measure, most: int) -> bool:
-        """Let the next prepared process measure; False if there is none."""
+        """Let the next prepared process measure; return False if there is none."""
         if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
             return False
         assert self._process is not None
-        self._spent.append(self._process)  # it is idle, and ending it would disturb the next one
+        # the previous process is idle, and ending it would disturb the next one
+        self._spent.append(self._process)
         self._measuring = self._ahead.popleft()
         self._process = self._measuring.process
         self._active = further
@@ -464,7 +473,7 @@ class Supervisor:
         return True
 
     async def _prepare(self, request: Measure, most: int) -> None:
-        """Let this process and some of the following ones build their arms in parallel while none
+        """Let this process and some of the following ones build their arms in parallel, while no process
         measures.
         """
         of, active = self._measuring, self._active
@@ -520,7 +529,7 @@ class Supervisor:
             self._on_event(Refused(request=active.id, message=event.message))
         self._cancelling.clear()
         self._settled.set()
-        # A worker that dies while starting would die again: report it and wait for a request.
+        # A worker that dies during startup would die again: report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:
@@ -550,7 +559,7 @@ class Supervisor:
             scope = confined_to(first)
             other = bool(self._held) and scope != self._held and bool(scope or not isinstance(first, Ask))
             if other or (isinstance(first, Measure) and first.worker and self._measured):
-                self._replace()  # a further process must not have measured anything before
+                self._replace()  # a further process must be fresh
                 return
             self._held = scope or self._held
             self._measured |= isinstance(first, Measure)
@@ -570,9 +579,10 @@ class Supervisor:
             await process.send(request)
 
     def _swollen(self) -> bool:
-        """Return True after a run if the worker has grown by `GROWN` since it was ready, and nothing waits.
+        """Return whether the worker has grown by `GROWN` since it was ready, after a run with no request
+        pending.
 
-        Memory from earlier runs is not given back. A model's file stays loaded on purpose.
+        TensorFlow does not free the memory of earlier runs. A model's file stays loaded on purpose.
         """
         active = self._active
         if not isinstance(active, Measure) or active.scenario.file or self._queue or self._process is None:
@@ -580,14 +590,14 @@ class Supervisor:
         return memory_of(self._process.pid) > self._fresh + GROWN
 
     def _note_memory(self, process: WorkerProcess) -> None:
-        """Record the memory of the largest process that has measured."""
+        """Record the largest amount of memory used by a process that has measured."""
         self._largest = max(self._largest, memory_of(process.pid))
 
     def _beside(self, request: Measure) -> int:
-        """Return the number of processes to prepare in parallel: limited by idle processors and by memory,
-        using the largest process so far.
+        """Return how many processes to prepare in parallel, as idle processors and memory allow; each is
+        assumed to need as much memory as the largest so far.
 
-        Zero for user code, which may do anything when it is loaded.
+        Returns 0 for user code, which could do anything while it loads.
         """
         if request.scenario.file.rpartition(":")[0].endswith(".py") or request.scenario.opening.code:
             return 0
@@ -595,15 +605,15 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Adapt a process's request to what the run's other processes do or did."""
+        """Adapt the request of one process to what the run's other processes have done or will do."""
         if request.worker:
-            # A GPU's clock takes time to settle in each process.
+            # A GPU's clock needs time to settle in each process.
             settled = tuple(sorted(self._at_once[1])) if self._zygote is not None else ()
             return msgspec.structs.replace(request, zygote=self._zygote, settled=settled)
         foreseen, self._foreseen = self._foreseen, False
         if not self._forks(request):
             if foreseen and self._zygotes is not None:
-                self._spawn_task(self._zygotes.close())  # started in vain
+                self._spawn_task(self._zygotes.close())  # the zygotes were started in vain
             return request
         chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
         budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
@@ -616,20 +626,21 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Return the number of fresh processes for a run; a sweep has several only if all are alike."""
+    """Return the number of fresh processes for a run; a sweep has several only if all its processes are
+    alike.
+    """
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # the side that gives turns starts each further process
+        return request.worker + 1  # the coordinator of the turns starts each further process
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
 def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
-    """Split a run's arms by the processes that they may share: a GPU's float32 and tf32 arms are
-    separated.
+    """Split a run's arms into groups that can share a process: a GPU's float32 and tf32 arms are separated.
 
     TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
-    `ConvParametersProto`), so one arm could use the other's plan. Arms of a sweep, and of devices that
-    measure together, share one process, which reports it.
+    `ConvParametersProto`), so one arm could use the other's plan. The arms of a sweep, and of devices that
+    measure together, share one process, which reports that fact.
     """
     gpus = {gpu.name for gpu in machine.gpus} if machine is not None else set()
     own = tuple(arm for arm in request.arms if arm.dtype == "tf32" and arm.device in gpus)
@@ -641,15 +652,15 @@ def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], .
 
 
 def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measure | Declare | Ask:
-    """Return the request for one process: its part of the run's arms."""
+    """Return the request for one process, with only its part of the run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
-    # If the lab disappears, the worker would leave only a part of the run.
+    # If the lab ended, the worker would leave only a part of the run.
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Return True if each arm has reached the budget's precision over enough processes."""
+    """Return whether every arm has reached the budget's precision over enough processes."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
@@ -658,7 +669,7 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """Return the request for the run's next process; None after the last. Short processes only time.
+    """Return the request for the run's next process; None after the last. Short processes only time the arms.
 
     most: maximum number of processes; 0 for the budget's number without forking.
     """

@@ -1,4 +1,4 @@
-"""Workers of one machine that take turns in one run, so that their rounds share the same minutes."""
+"""Lets workers on one machine take turns in one run, so that their rounds cover the same minutes."""
 
 import asyncio
 import random
@@ -14,47 +14,49 @@ from tuilab.model.requests import Cancel, Measure, Turn
 from tuilab.model.scenario import Budget
 
 LEAST_PROCESSES = 3
-"""Per environment. Each process settles at its own pace, so a single one shows no difference."""
+"""Minimum number of processes per environment. Processes settle at different paces, so one process per
+environment shows no difference.
+"""
 QUICK_S = 2.0
-"""Seconds of rounds per process of a quick run."""
+"""Seconds of rounds per process in a quick run."""
 
 replace = msgspec.structs.replace
 Tell = Callable[[str, e.Event], None]
 
 
 class Member(Protocol):
-    """A warm worker: a `Supervisor`."""
+    """A worker that takes turns: a `Supervisor`."""
 
     async def start(self) -> None:
         """Start a worker if there is none."""
 
     async def renew(self) -> None:
-        """End the worker: the next request needs a fresh one."""
+        """End the worker: the next request needs a fresh worker."""
 
     async def measure(self, request: Measure) -> None:
-        """Queue a part of the run."""
+        """Queue one part of the run."""
 
     async def send(self, request: Turn | Cancel) -> None:
-        """Forward it at once."""
+        """Forward a request at once."""
 
     async def cancel(self, run: str) -> None:
         """Stop the run."""
 
 
 def budget_of(budget: Budget) -> Budget:
-    """Return the budget of each environment's processes: equal numbers of rounds, in several processes."""
+    """Return the budget for each environment's processes: equal numbers of rounds, in several processes."""
     if budget.workers < LEAST_PROCESSES:
         budget = replace(budget, workers=LEAST_PROCESSES, further_s=QUICK_S)
     return replace(budget, precision=1e6, chase_s=0.0)
 
 
 class Turns:
-    """One run of several workers, of which only one is active at a time.
+    """A run of several workers, of which only one is active at a time.
 
     A turn is one round; the first turn is everything up to the first round: start, build, warm-up. In each
-    cycle every worker has one turn, in random order, and their rounds are sent as one. After the last round
-    of all, each gets a fresh process. members: by the host names of the parts. tell: receives their other
-    events.
+    cycle, every worker has one turn, in random order, and their rounds are sent as one. After all workers
+    have finished their last round, each gets a fresh process. members: by the host names in the parts. tell:
+    receives all other events.
     """
 
     def __init__(self, members: Mapping[str, Member], parts: Mapping[str, Measure], tell: Tell) -> None:
@@ -62,7 +64,7 @@ class Turns:
         self._parts = dict(parts)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
-        # A resumed run already has some processes.
+        # A resumed run already has data from some processes.
         self._first_worker, self._index = first.worker, 0
         self._processes = first.worker + 1
         if first.sweep is None:
@@ -86,11 +88,11 @@ class Turns:
         return self._parts.keys()
 
     async def start(self) -> None:
-        """Start the first process of each."""
+        """Start the first process of each host."""
         self._begin(self._first_worker)
 
     async def cancel(self) -> None:
-        """Stop: skip those that have not started; the others end as a single worker does."""
+        """Stop the run: skip workers that have not started; the others end as a single worker does."""
         self._stopped = True
         await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
 
@@ -109,14 +111,14 @@ class Turns:
             self._ended(host, event)
             return
         elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
-            return  # the first host's process reports the start of further ones for all
+            return  # for further processes, the first host's process reports the start for all
         self._tell(host, event)
 
     def _begin(self, worker: int) -> None:
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self._parts) - self._out
         self._first = next(host for host in self._parts if host in self._left)
-        # The first host starts first, so that listeners see the run's start first.
+        # The first host starts first, so that listeners see the start of the run before other events.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 
@@ -167,7 +169,7 @@ class Turns:
         await member.measure(request)
 
     def _flush(self) -> None:
-        """Merge the rounds of a cycle, so that they are paired."""
+        """Merge the rounds of a cycle into one, so that they are paired."""
         rounds, self._rounds = self._rounds, []
         if not rounds:
             return
@@ -185,7 +187,7 @@ class Turns:
         self._tell(self._first, merged)
 
     def _ended(self, host: str, event: e.Finished) -> None:
-        """A worker has finished its part of this process, or has ended."""
+        """Note that a worker has finished its part of this process, or has ended."""
         if host not in self._left:
             return
         before = self._endings.get(host)
@@ -197,7 +199,7 @@ class Turns:
         self._next()
 
     def _over(self) -> None:
-        """All workers have finished this process."""
+        """Continue after all workers have finished this process."""
         lasting = set(self._parts) - self._out
         if self._worker + 1 < self._processes and lasting and not self._stopped:
             self._begin(self._worker + 1)

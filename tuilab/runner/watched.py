@@ -1,4 +1,4 @@
-"""A user's program, started with the observer on its path, and the observer's messages.
+"""Starts a user's program with the observer on its Python path, and receives the observer's messages.
 
 The program shares this process's standard streams, terminal, folder and process group. Each of its processes
 that imports TensorFlow connects to our Unix socket.
@@ -34,24 +34,24 @@ from tuilab.model.sanitize import sanitize, sanitize_error, sanitize_line
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
-"""Seconds for TensorFlow's import and the program's answer."""
+"""Seconds allowed for importing TensorFlow and for the program's answer."""
 SI_KERNEL = 0x80
-"""A signal that the terminal sent to the program too."""
+"""`si_code` of a signal sent by the kernel: the terminal has sent it to the program too."""
 
 Take = Callable[[int, Told, Path | None], None]
-"""Called from a thread with a process's number, its message, and the path of a window's file."""
+"""Called from a thread with a process's number, its message, and the path of a profiler window's file."""
 LONGEST_FOLDER = 74
-"""Maximum bytes of the temporary folder's name: a socket's name has at most 103."""
+"""Maximum length of the temporary folder's name, in bytes: a socket's path has at most 103."""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
 """Bytes of a program's latest output that are kept while a screen uses the terminal."""
 
 
 class Listener:
-    """Receives the observers' messages. An invalid message ends its connection; `faults` has the reason.
+    """Receives the observers' messages. An invalid message ends its connection; `faults` holds the reason.
 
     take: called from one thread. rest: called from that thread at least every `REST_S` seconds. An observer
-    gives up if nobody reads, so messages are read at once, even while `take` runs.
+    gives up if its messages are not read, so they are read at once, even while `take` runs.
     """
 
     def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
@@ -69,7 +69,7 @@ class Listener:
         self._begin(self._accept)
         self._taking = threading.Thread(target=self._take_on, daemon=True)
         self._taking.start()
-        # Outlives a lab that is killed: its standard input closes with the lab.
+        # This shell outlives a lab that is killed: its standard input closes when the lab ends.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
         nowhere = subprocess.DEVNULL
         self._keeper = subprocess.Popen(
@@ -77,7 +77,7 @@ class Listener:
         )
 
     def close(self, patience: float = 1.0) -> None:
-        """Stop listening after handling messages that were already sent."""
+        """Handle the messages that were already sent, and stop listening."""
         with contextlib.suppress(OSError):
             self.address.unlink()
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -88,7 +88,7 @@ class Listener:
         self._taking.join()
 
     def ask(self, number: int, **what: object) -> bool:
-        """Send a request to the observer of that process; False if it no longer listens."""
+        """Send a request to the observer in a process; return False if it no longer listens."""
         try:
             self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
         except (OSError, KeyError):
@@ -96,7 +96,7 @@ class Listener:
         return True
 
     def remove(self) -> None:
-        """Delete the profiler windows' files."""
+        """Delete the files of the profiler windows."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._keeper.communicate()
 
@@ -155,8 +155,8 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return the command: a Python file or `-m module` with the active environment's Python, else the
-    words as they are.
+    """Return the command: a Python file or `-m module` runs in the active environment's Python; other words
+    are unchanged.
 
     Raises InputError if there is nothing to start.
     """
@@ -169,12 +169,12 @@ def command_of(words: Sequence[str]) -> list[str]:
 
 
 def is_python(words: Sequence[str]) -> bool:
-    """Return True if it is a Python file or `-m module`."""
+    """Return whether the command is a Python file or `-m module`."""
     return bool(words) and (words[0] == "-m" or words[0].endswith(".py"))
 
 
 def python() -> str:
-    """Return the active environment's Python, else this one."""
+    """Return the active environment's Python, or else this one."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():
@@ -183,7 +183,7 @@ def python() -> str:
 
 
 def _environment(listener: Listener, options: str) -> dict[str, str]:
-    """Return this process's environment with the observer first on the program's path."""
+    """Return this process's environment with the observer first on the Python path."""
     environment = dict(os.environ)
     environment[observer.ADDRESS], environment[observer.OPTIONS] = os.fspath(listener.address), options
     paths = [os.fspath(observer.FOLDER), environment.get("PYTHONPATH", "")]
@@ -192,7 +192,7 @@ def _environment(listener: Listener, options: str) -> dict[str, str]:
 
 
 class Hosted:
-    """A program in its own terminal while a screen uses ours; `output` is the end of its output.
+    """Runs a program in its own terminal while a screen uses ours; `output` holds its latest output.
 
     heard: called from a thread with its output. ended: called from a thread with its exit code, negative for
     a signal. Raises InputError for a program that cannot be started.
@@ -215,7 +215,7 @@ class Hosted:
         self.resize(*size)
         name = os.ttyname(slave)
         try:
-            # As a session leader, whose terminal is the first that it opens.
+            # A session leader's controlling terminal is the first terminal that it opens.
             self.pid = os.posix_spawnp(
                 command[0],
                 list(command),
@@ -241,17 +241,17 @@ class Hosted:
         self._waiting.start()
 
     def resize(self, columns: int, rows: int) -> None:
-        """Set the size of its terminal."""
+        """Set the size of the program's terminal."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> None:
-        """Type the bytes at its terminal; Ctrl-C is byte 3."""
-        with contextlib.suppress(OSError):  # its terminal may be gone
+        """Type bytes at the program's terminal; Ctrl-C is byte 3."""
+        with contextlib.suppress(OSError):  # the program's terminal may be gone
             os.write(self._terminal, data)
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
+        """Send a signal to the program."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -259,7 +259,7 @@ class Hosted:
         while True:
             try:
                 data = os.read(self._terminal, 65536)
-            except OSError:  # its terminal is closed
+            except OSError:  # the terminal has been closed
                 data = b""
             if not data:
                 return
@@ -273,12 +273,12 @@ class Hosted:
 
     def _wait(self) -> None:
         _, status = os.waitpid(self.pid, 0)
-        # Read its last output; its children may hold the terminal for longer.
+        # Read the program's last output; its children may hold the terminal for longer.
         self._reading.join(1.0)
         self._ended(os.waitstatus_to_exitcode(status))
 
     def hand_over(self) -> None:
-        """Connect it to our terminal until it ends, starting with its kept output."""
+        """Connect the program to our terminal until it ends, after writing its kept output."""
         with self._lock:
             if left := self.written - len(self.output):
                 _write(f"[the first {left:,} bytes of its output were dropped]\r\n".encode())
@@ -301,7 +301,7 @@ class Hosted:
         resized()
         before = termios.tcgetattr(0) if os.isatty(0) else None
         if before is not None:
-            # Its own terminal does the line editing; ours keeps the signal keys, for Ctrl-Z.
+            # The program's own terminal does the line editing; ours keeps the signal keys, for Ctrl-Z.
             tty.setraw(0, termios.TCSANOW)
             mode = termios.tcgetattr(0)
             mode[3] |= termios.ISIG
@@ -328,10 +328,10 @@ def _write(data: bytes) -> None:
 
 
 def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
-    """Start the program, forward signals, and wait; returns its exit code, negative for a signal.
+    """Start the program, forward signals and wait; return its exit code, negative for a signal.
 
-    Only from the main thread. Signals from the terminal reach the program by themselves. Raises InputError
-    for a program that cannot be started.
+    Must be called from the main thread. The terminal itself sends its signals to the program. Raises
+    InputError for a program that cannot be started.
     """
     environment = _environment(listener, options)
     passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -352,7 +352,8 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:
-            # Without a timeout: after a longer stop, `sigtimedwait` returns a signal that was never sent.
+            # No timeout: after a long stop, `sigtimedwait` with a timeout returns a signal that was never
+            # sent.
             told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
             while not states.empty():
                 if not os.WIFSTOPPED(status := states.get()):
@@ -368,9 +369,9 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
 
 
 def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
-    """Notify a thread with SIGCHLD whenever a child stops or ends.
+    """Send SIGCHLD to a thread whenever a child stops or ends.
 
-    The kernel's own SIGCHLD goes to any thread, which may not handle it.
+    The kernel may deliver its own SIGCHLD to a thread that does not handle it.
     """
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
@@ -381,7 +382,7 @@ def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
 
 
 def end_as(code: int) -> int:
-    """End this process by the signal that ended the program; returns the exit code if there was none."""
+    """End this process by the signal that ended the program; return the exit code if no signal ended it."""
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
@@ -392,7 +393,7 @@ def end_as(code: int) -> int:
 def attach(address: str, folder: Path, seconds: float) -> bytes:
     """Return a profile from the program's profiler server at HOST:PORT, using TensorFlow's client.
 
-    Raises InputError if no program answers there.
+    Raises InputError if no program answers at that address.
     """
     command = guest.command("tuilab.worker.attach", address, os.fspath(folder), str(round(1_000 * seconds)))
     try:

@@ -1,7 +1,7 @@
-"""Zygotes: processes with TensorFlow imported, from which a run forks its further processes.
+"""Zygotes are processes with TensorFlow imported, from which a run forks its further processes.
 
 A fork inherits its parent's memory layout, so there are several zygotes, used in random order
-(docs/measuring.md has the evidence). None opens a device.
+(docs/measuring.md has the evidence). They open no device.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from tuilab.runner import forked
 COUNT = 3
 PATIENCE_S = 60.0
 EACH = 700 * 2**20
-"""Bytes that a zygote may need while it starts."""
+"""Memory that a zygote may need during startup, in bytes."""
 
 
 class Zygotes:
-    """Start on demand; end with `close` or with this process."""
+    """Starts zygotes on demand; they end with `close` or with this process."""
 
     def __init__(self, env: Mapping[str, str] | None = None, count: int = COUNT) -> None:
         self._env, self._count = env, count
@@ -42,16 +42,16 @@ class Zygotes:
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
     def begin(self, number: int) -> None:
-        """Start that many now, while nothing is measured. Does not wait."""
+        """Start that many zygotes now, while nothing is measured. Does not wait."""
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
-        """Wait until the new zygotes no longer use a processor."""
+        """Wait until new zygotes have stopped using a processor."""
         if self._early is not None:
             await asyncio.shield(self._early)
 
     async def ready(self) -> bool:
-        """Start them if needed and wait until all can fork; False on failure."""
+        """Start zygotes if needed and wait until all can fork; return False on failure."""
         await self.quiet()
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._attempt(self._count))
@@ -93,10 +93,10 @@ class Zygotes:
             there.close()
 
     def command(self, worker: Sequence[str]) -> tuple[int, list[str], int]:
-        """Return the zygote's index for the next worker, its start command, and the descriptor that it
+        """Return the index of the zygote for the next worker, its start command, and the descriptor that it
         inherits.
 
-        worker: the command to replace. The order is random, with equal counts.
+        worker: the command to replace. The order is random, and each zygote is used equally often.
         """
         if not self._turns:
             self._turns = random.sample(range(self._count), self._count)
@@ -106,7 +106,7 @@ class Zygotes:
         return number, [sys.executable, "-I", "-S", stub, str(descriptor), "--", *worker], descriptor
 
     def kill_now(self) -> None:
-        """Kill them without waiting."""
+        """Kill the zygotes without waiting."""
         for each in self._sockets:
             each.close()
         for process in self._processes:
@@ -117,7 +117,7 @@ class Zygotes:
         self._early = self._starting = None
 
     async def close(self) -> None:
-        """End them and wait."""
+        """End the zygotes and wait."""
         for task in (self._early, self._starting):
             if task is not None:
                 task.cancel()
@@ -127,7 +127,7 @@ class Zygotes:
 
     @property
     def memory(self) -> int:
-        """Bytes that they use, shared pages counted in parts."""
+        """Memory that the zygotes use, in bytes; shared pages are counted in parts."""
         return sum(_proportional(pid) for pid in self.pids)
 
 
@@ -140,25 +140,25 @@ def _proportional(pid: int) -> int:
 
 
 def no_gpu_in_sight() -> bool:
-    """Return True if no NVIDIA driver is loaded. A ready worker knows what TensorFlow sees."""
+    """Return whether no NVIDIA driver is loaded. (A ready worker knows which GPUs TensorFlow sees.)"""
     return not Path("/proc/driver/nvidia/version").exists()
 
 
 def idle_processors() -> int:
-    """Return the number of processors left while a worker imports TensorFlow."""
+    """Return the number of processors that stay idle while a worker imports TensorFlow."""
     return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
 
 
 def possible() -> bool:
-    """Return True if this machine can fork workers: Linux, with memory to spare."""
+    """Return whether this machine can fork workers: it runs Linux and has enough free memory."""
     return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Return True if a run's further processes may be forked: without a GPU and if the budget allows; not
-    for a sweep whose budget has no short processes.
+    """Return whether a run's further processes may be forked: without a GPU, and if the budget allows
+    forking; not for a sweep whose budget has no short processes.
 
-    A process that has opened CUDA cannot be forked, and opening it afterwards saves nothing.
+    A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.
     """
     budget = request.budget
     several = budget.forks > 0 and not (request.sweep is not None and budget.further_s)
