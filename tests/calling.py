@@ -25,7 +25,7 @@ class Done(NamedTuple):
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
-    """The environment of a fresh account: `data` is the folder for data and settings."""
+    """Return the environment of a fresh account. `data` is the folder for data and settings."""
     return {**os.environ, "TUILAB_DATA": knowing(data), "XDG_CONFIG_HOME": str(data), **more}
 
 
@@ -49,14 +49,16 @@ def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
 
 
 class Stream(io.TextIOWrapper):
-    """Captures the output of a command in this process; not a terminal."""
+    """Captures the output of a command in this process. It is not a terminal."""
 
     def isatty(self) -> bool:
         return False
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which skips Python's startup; for commands that need no worker."""
+    """Run the command in this process, which saves Python's startup. Only for commands that need no
+    worker.
+    """
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):

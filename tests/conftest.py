@@ -1,4 +1,4 @@
-"""A real TensorFlow worker, started once and shared by every test that requests it."""
+"""Shared fixtures: a real TensorFlow worker, started once for every test that requests it, and others."""
 
 import os
 import shutil
@@ -63,25 +63,25 @@ SLOW = (
     "profile/test_recorded",
     "workloads/test_memory_figures",
 )
-"""Test folders and files that start programs, or take long because of many cases or screens."""
+"""Folders and files with tests that start programs, or take long because of many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "tf", "worker"}
 """Fixtures that start TensorFlow."""
 
-# Pictures and texts with a time must not depend on where the tests run.
+# Screens and texts that include a time must not depend on where the tests run.
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-# Without this, programs that tests start would compile TensorFlow and Textual each time: 7 s of a processor
-# instead of 3 s. If the environment forbids writing bytecode next to the sources, it goes to the user's
-# cache.
+# Without this, programs that tests start would compile TensorFlow and Textual each time, which takes 7 s of a
+# processor instead of 3 s. If the environment forbids writing bytecode next to the sources, it goes to the
+# user's cache.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(platformdirs.user_cache_path("tuilab") / "pycache")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# A deadline is an absolute time limit, which a busy machine exceeds. Examples are always the same, so that a
-# change is judged by its own effect; --hypothesis-profile=exploring tries new ones.
+# A deadline is an absolute time limit, which a busy machine exceeds. The examples are always the same, so
+# that only a change can make a test fail; --hypothesis-profile=exploring tries new ones.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
@@ -89,7 +89,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests separate preferences. All processes of a session share roofs."""
+    """Give the tests their own preferences. All processes of a session share the measured roofs."""
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
     (session / "machines").mkdir(exist_ok=True)
@@ -128,7 +128,7 @@ def signals_as_in_a_terminal() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Remove bytecode of temporary files, including AutoGraph's."""
+    """Remove the bytecode of temporary files, including AutoGraph's."""
     yield
     if sys.pycache_prefix:
         shutil.rmtree(sys.pycache_prefix + str(tmp_path_factory.getbasetemp()), ignore_errors=True)
@@ -237,7 +237,7 @@ class Worker:
                 return seen
 
     def ask(self, kind: str, body: msgspec.Struct | dict[str, object] | None = None) -> list[events.Answer]:
-        """Ask a question and return its answers in order. Fails the test if the worker rejects it."""
+        """Send a question and return its answers in order. Fails the test if the worker rejects it."""
         identity = uuid.uuid4().hex
         raw = msgspec.Raw(msgspec.json.encode(body if body is not None else {}))
         self.send(requests.Ask(id=identity, kind=kind, body=raw))
@@ -257,7 +257,7 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """Close it as a departing client does."""
+        """Close the connection as a departing client does."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -268,7 +268,7 @@ class Worker:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--tier`, which selects by cost, and `--long`, which adds the tests marked `long`."""
+    """Add `--tier`, which selects tests by cost, and `--long`, which adds the tests marked `long`."""
     parser.addoption(
         "--tier",
         choices=("quick", "rest", "all"),
@@ -298,7 +298,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def quick(item: pytest.Item) -> bool:
-    """True if README's test command runs it."""
+    """Return True if README's test command runs the test."""
     always = item.get_closest_marker("smoke") or item.nodeid.startswith("tests/worker/measure/")
     return bool(always) or not item.get_closest_marker("slow")
 
@@ -312,9 +312,11 @@ def fold(seen: list[Event]) -> RunState:
 
 
 def give_two_cpus(tensorflow: Any) -> None:
-    """Give TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the host.
+    """Give TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the
+    host.
 
-    Later is too late: whichever test runs an op first in this process initializes the devices.
+    This must happen at the import, because the first test that runs an op in this process initializes the
+    devices.
     """
     cpu = tensorflow.config.list_physical_devices("CPU")[0]
     parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
@@ -326,7 +328,7 @@ sys.meta_path.insert(0, Finder("tensorflow", give_two_cpus))
 
 @pytest.fixture(scope="session")
 def tf() -> Any:
-    """TensorFlow in this process, with two logical CPUs."""
+    """Yield TensorFlow in this process, with two logical CPUs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow
 
@@ -335,7 +337,7 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """The shared worker, started like a user's. A test must leave it idle and wait for the end of its
+    """Yield the shared worker, started like a user's. A test must leave it idle and wait for the end of its
     requests.
     """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
@@ -345,7 +347,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
-    """Variables that make a process see emulated GPUs (`build.environment`). Skips if unavailable."""
+    """Return variables that make a process see emulated GPUs (`build.environment`). Skips if unavailable."""
     try:
         build.environment()
     except build.Missing as error:
@@ -355,7 +357,7 @@ def emulated_gpu() -> Callable[..., dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def gpu_worker(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """A worker with one emulated GPU, shared like `worker`."""
+    """Yield a worker with one emulated GPU, shared like `worker`."""
     worker = Worker(cpus=1, environment=emulated_gpu())
     yield worker
     worker.end()

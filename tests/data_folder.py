@@ -1,4 +1,4 @@
-"""What tests in several processes share: the machine's roofs, and results made once per session."""
+"""Data that tests in several processes share: the machine's roofs, and results made once per session."""
 
 import fcntl
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 MACHINES = "TUILAB_TESTS_MACHINES"
-"""The folder of the roofs that this session's tests share."""
+"""The environment variable with the folder of the roofs that this session's tests share."""
 
 
 def knowing(folder: Path) -> str:
-    """Create the folder, for TUILAB_DATA, with the roofs that this session's tests share.
+    """Create a data folder for TUILAB_DATA that contains the roofs shared by this session's tests.
 
     The first run in a data folder measures the machine's roofs, which takes longer than the run of most
     tests. Outside a test session, folders are independent.
@@ -24,7 +24,7 @@ def knowing(folder: Path) -> str:
 
 
 def once(name: str, make: Callable[[Path], dict[str, str]]) -> dict[str, str]:
-    """Return what `make` returned to the first process of this session; the others wait for it."""
+    """Return the result of `make` in the first process of this session; other processes wait for it."""
     folder = Path(os.environ[MACHINES]).parent / name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:

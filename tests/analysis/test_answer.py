@@ -1,4 +1,4 @@
-"""The answer claims what was shown, and no more."""
+"""The answer claims what the run shows, and no more."""
 
 import re
 from collections.abc import Callable
@@ -149,7 +149,9 @@ def test_noise_too_wide_to_show_equality_is_reported() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """850 ms against 5 ms is not noise, but nothing shows yet how much of it is."""
+    """850 ms against 5 ms is not noise, but with one round, nothing yet shows how much of the
+    difference is.
+    """
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
@@ -325,7 +327,9 @@ def test_a_time_of_zero_is_not_a_figure() -> None:
 
 
 def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
-    """In busy rounds, just over half, the arms are nearly equal, so the medians are those of busy rounds."""
+    """In just over half of the rounds, the busy ones, the arms are nearly equal, so the medians come from
+    busy rounds.
+    """
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
         graph, ratio = (4e-3, 1.2) if index % 2 == 0 else (1e-3, 3.0)

@@ -135,7 +135,7 @@ class TestGpu:
         assert f"What an H100 could give is not known: {why}" in answer(state)
 
     def test_a_short_bound_is_unknown_until_the_host_is_measured(self) -> None:
-        """Without this host's launch cost, a small call would take less than a nanosecond."""
+        """Without this host's launch cost, the bound of a small call would be less than a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
@@ -341,7 +341,8 @@ def call_of(name: str) -> GpuCall:
     work = Work(
         flop=sum(by_dtype.values()),
         by_dtype=by_dtype,
-        # Data passed between kernels may stay in a cache, so only the ends are certain to be moved.
+        # Data passed between kernels may stay in a cache, so only the program's inputs and outputs certainly
+        # move.
         inputs=kernels[0][2] / 2,
         outputs=kernels[-1][2] / 2,
         kernels=len(kernels),
@@ -374,7 +375,7 @@ KINDS = {
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }
-"""The programs by what they do, as docs/measuring.md lists them."""
+"""The programs by their work, as docs/measuring.md lists them."""
 
 
 def test_the_table_of_bounds_in_the_papers_is_current() -> None:

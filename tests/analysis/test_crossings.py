@@ -1,4 +1,4 @@
-"""Sign changes: where they are, how certain, and when they do not count."""
+"""Sign changes: where they are, how certain they are, and when they do not count."""
 
 import math
 import random
@@ -56,7 +56,7 @@ def test_a_lead_at_one_isolated_size_is_not_a_crossing() -> None:
 
 
 def test_with_more_sizes_each_needs_stronger_evidence() -> None:
-    # 2.5 standard errors from 0: enough for one size, too little among twenty.
+    # 2.5 standard errors from 0: enough for a single size, too little among twenty.
     assert signs([place(1, 0.0025)]) == [1]
     assert signs([place(x, 0.0025) for x in range(1, 21)]) == [0] * 20
 

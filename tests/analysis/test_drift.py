@@ -1,4 +1,4 @@
-"""Drift is found if there is one, and not because samples are autocorrelated."""
+"""Drift is found if there is any, and not because samples are autocorrelated."""
 
 import random
 from itertools import combinations

@@ -19,7 +19,9 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Two environments; a graph call of the second takes this multiple. between: spread between processes."""
+    """Return a run of two environments; a graph call of the second takes this multiple. between: spread
+    between processes.
+    """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]
     versions = {"old": "2.16.2", "new": "2.21.0"}

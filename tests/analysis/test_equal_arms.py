@@ -32,7 +32,9 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the winner at the largest size and the one at the smallest, after up to eight added sizes."""
+    """Return the arm that wins at the largest size and the arm that wins at the smallest, after up to eight
+    added sizes.
+    """
 
     def at(size: int) -> list[dict[int, float]]:
         return [measure(rng, cost, size, spread, lasting, rounds) for cost in costs]

@@ -31,7 +31,7 @@ LAYERS = (
 
 
 def run(**parts):
-    """Calls of a millisecond for both arms, with a profile of one."""
+    """Return a run in which calls of both arms take a millisecond, with a profile of one arm."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
     return made.folded(
         made.started("r1", made.GRAPH, SLOW),
@@ -74,7 +74,7 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
 
 
 def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
-    """As on a busy host: the parts of the run's own calls are unknown, but those of the profiled calls are
+    """On a busy host, the parts of the run's own calls are unknown, but the parts of the profiled calls are
     known.
     """
     result = summarise(run(compute=4e-3, dispatch=1e-3))
@@ -132,7 +132,7 @@ def test_the_short_table_of_layers_gives_share_and_bottleneck():
 
 
 def test_a_layer_faster_than_its_roof_gives_no_share_of_it():
-    """The roof was measured too low, as on a busy host, so a percentage of it is meaningless."""
+    """The roof was measured on a busy host and is too low, so a percentage of it is meaningless."""
     state = run(compute=0.08e-3, dispatch=0.92e-3)
     conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)
     assert (conv.of_roof, add.of_roof is None) == (None, True)

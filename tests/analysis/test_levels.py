@@ -19,7 +19,7 @@ NOISE = {
 
 
 def two(draw: np.random.Generator, n: int, share: float, step: float, noise: float) -> np.ndarray:
-    """Samples of which a share takes a step longer."""
+    """Return samples of which a share takes a step longer."""
     return np.where(draw.random(n) < share, 1 + step, 1.0) * np.exp(noise * draw.normal(size=n))
 
 

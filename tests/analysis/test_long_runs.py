@@ -1,4 +1,4 @@
-"""A long run's figures are computed with arrays and equal those of the plain definitions."""
+"""A long run's figures are computed with arrays and equal the figures of the plain definitions."""
 
 import math
 from array import array
@@ -32,7 +32,7 @@ def many(least: int) -> Iterator[None]:
 
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
-    """A run in which each round contains either arm or not, with these seconds per call."""
+    """Return a run in which each round contains either arm or not, with these seconds per call."""
     state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):
         blocks = [Block(A.id, 0, 1, a, b)] * has_a + [Block(B.id, 0, 1, b, a)] * has_b

@@ -1,4 +1,4 @@
-"""The median's interval: known ranks, hostile samples, and required properties."""
+"""The interval of the median: known ranks, hostile samples, and required properties."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Optimised ops by the op that does their work."""
+"""Optimised ops, mapped to the op that does their work."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Several processes are several observations: an interval contains the middle of the processes."""
+"""Several processes are several observations: the interval contains the median of the processes."""
 
 import math
 import random
@@ -21,7 +21,7 @@ ROUNDS = 40
 
 
 def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
-    """One process per speed (seconds per call), with noise around it."""
+    """Return a cell with one process per speed (seconds per call), and noise around each speed."""
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
@@ -49,7 +49,7 @@ def test_the_interval_of_three_processes_covers_further_processes(between: float
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Forks of these zygotes, each with its own speed, after a fresh process."""
+    """Return a cell with forks of these zygotes, each with its own speed, after a fresh process."""
     draw = random.Random(seed)
     paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]
     found = cell(*paces, seed=seed, rounds=8)
@@ -156,7 +156,7 @@ def again(state: RunState, worker: int) -> e.RunStarted:
 
 
 def published(*scales: float) -> RunState:
-    """A run with one process per scale, which sets the graph's speed."""
+    """Return a run with one process per scale; the scale multiplies the graph's time."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:

@@ -1,4 +1,4 @@
-"""What is read from a run's state: op counts, and accounts compared with the run."""
+"""Facts read from a run's state: op counts, and accounts compared with the run."""
 
 import pytest
 
@@ -21,7 +21,9 @@ def test_the_xla_program_is_not_listed_as_an_op() -> None:
 
 
 def test_an_account_that_contradicts_the_run_is_dropped() -> None:
-    """Calls of 28.7 ms against a median of 9.1 ms: the machine behaved differently during the profile."""
+    """Profiled calls took 28.7 ms against a median of 9.1 ms, so the machine behaved differently during the
+    profile.
+    """
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})
     phases(state, EAGER, dispatch=8.7e-3, compute=20e-3)
     [arm] = summarise(finish(state)).arms
@@ -33,7 +35,7 @@ def test_an_account_that_contradicts_the_run_is_dropped() -> None:
 
 @pytest.mark.parametrize("total", [7.5e-3, 9.0e-3, 13.0e-3, 16.0e-3])
 def test_an_account_within_the_runs_own_calls_is_scaled_to_the_median(total: float) -> None:
-    """Single calls take half as long again as calls in blocks here."""
+    """In this run, a single call takes half as long again as a call in a block."""
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})
     phases(state, EAGER, dispatch=total / 4, compute=total * 3 / 4)
     [arm] = summarise(finish(state)).arms

@@ -1,4 +1,4 @@
-"""A machine's limits, and what they mean for an arm and for a GPU that is not present."""
+"""A machine's limits, and what they imply for an arm and for a GPU that is not present."""
 
 import msgspec
 import pytest
@@ -102,7 +102,7 @@ class TestFloor:
 
         assert time("complex128") == time("float64") == pytest.approx(20e-3)
         assert time("tf32") == time("int32") == time("float32")
-        # no roof of its own: use the highest
+        # This dtype has no roof of its own, so the highest roof applies.
         assert time("float16") == time("bfloat16") == pytest.approx(5e-3)
 
     def test_the_better_of_two_measurements_counts(self) -> None:
@@ -159,7 +159,7 @@ class TestArm:
 
 
 class TestRaised:
-    """No arm is faster than its machine: an arm that exceeds a roof raises it for all arms, and is named."""
+    """No arm is faster than its machine. An arm that exceeds a roof raises it for all arms, and is named."""
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)
 
@@ -285,7 +285,9 @@ def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
 
 
 def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
-    """1 GFLOP in 1 ms would be 1 TFLOP/s; this machine does a tenth in float32, and a fifth at most."""
+    """1 GFLOP in 1 ms would be 1 TFLOP/s. This machine reaches a tenth of that in float32, and at most a
+    fifth in any dtype.
+    """
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     state = finish(told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
     assert [arm.arm for arm in measured(state, 0)] == [EAGER]
@@ -299,14 +301,14 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
 
 @pytest.mark.parametrize("seconds", [4e-3, 10e-3])
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
-    """A peak may be measured on a busy machine, and with another product than the arm's."""
+    """The peak may have been measured on a busy machine, and with another product than the arm's."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
     told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_fewer_operations_than_usual_raise_no_suspicion() -> None:
-    """If a faster algorithm is known, only the operations that no algorithm avoids count."""
+    """If a faster algorithm is known, only the operations that every algorithm needs count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     told(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2

@@ -1,4 +1,4 @@
-"""The speed on a busy host and without disturbance: both figures, each named."""
+"""On a busy host, the answer gives both the measured speed and the undisturbed speed, and names each."""
 
 import random
 
@@ -20,7 +20,9 @@ WINDOW = 5
 def run(
     windows: list[tuple[bool, float, float]], *arms: Arm, processes: int = 1, told: bool = True
 ) -> RunState:
-    """A run whose windows each set whether the code was slowed, others' use, and the canary's time."""
+    """Return a run whose windows set whether the code was slowed, the processor use of others, and the
+    canary's time.
+    """
     draw = random.Random(1)
     arms = arms or (GRAPH,)
     made: list[e.Event] = []

@@ -1,4 +1,4 @@
-"""Two successive windows agree or not."""
+"""Two successive windows agree, or they do not."""
 
 import random
 

@@ -1,8 +1,8 @@
 """Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
 Reads trials as JSON lines and answers each with a line. Each trial is a fork of this process, which has
-already imported the command line, and each worker of these tests is a fork of that. A trial that does not end
-is killed and reported as a hang; it is over when nothing that it started remains.
+already imported the command line, and each worker of these tests is a fork of that trial. A trial that does
+not end is killed and reported as a hang. It is over when no process that it started remains.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""Seconds that processes started by a command may outlive it."""
+"""Seconds that processes started by a command may run after its end."""
 
 
 def export() -> None:
@@ -49,7 +49,7 @@ def export() -> None:
 
 
 def remember() -> None:
-    """Change a saved preference; if saving fails, it applies to this session only."""
+    """Change a saved preference. If saving fails, the change applies to this session only."""
     from tuilab.lab import files
 
     files.remember_opened("b.py")
@@ -57,7 +57,7 @@ def remember() -> None:
 
 
 ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
-"""Actions of a screen, run as commands without one."""
+"""Actions of a screen, run as commands without the screen."""
 
 
 def load_commands() -> None:
@@ -78,11 +78,13 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """Fork a command's worker from it if it is the worker of these tests, to avoid starting Python again."""
+    """Fork a command's worker from the command if it is these tests' worker, to avoid starting Python
+    again.
+    """
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-        """Act as the program that would now be executed."""
+        """Act as the program that the command would now execute."""
         faulty.fault_arm(b"", 0, 0, 0, b"")
         os.closerange(3, 1_000)
         signal.set_wakeup_fd(-1)
@@ -160,8 +162,8 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until everything that a command started, which this process adopted, has ended; return whether it
-    has.
+    """Wait until every process that a command started has ended, and return whether it has. This process
+    adopts orphans.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

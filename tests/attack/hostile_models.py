@@ -1,8 +1,8 @@
 """Writes hostile model files: python -m tests.attack.hostile_models MODELS OUTSIDE SECRET PORT
 
-Each represents a published vulnerability of Keras or TensorFlow, or a gap found here. OUTSIDE is a folder
-that must stay empty, SECRET a file whose text must appear nowhere, PORT a server on this host that nothing
-may connect to.
+Each file represents a published vulnerability of Keras or TensorFlow, or a gap found here. OUTSIDE is a
+folder that must stay empty, SECRET a file whose text must appear nowhere, PORT a port on this host that no
+file may connect to.
 """
 
 import base64
@@ -24,7 +24,7 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the files. Its fields are where they go, and the targets of their attacks."""
+    """Writes the files. Its fields are the output folder and the targets of the attacks."""
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
         self.models, self.outside, self.secret, self.port = models, outside, secret, port
@@ -34,7 +34,7 @@ class Made:
     def saved(
         self, name: str, function: Callable[[Any], Any], edit: Callable[[Any], None] | None = None
     ) -> Path:
-        """Save a model with a function of four numbers; return its folder. edit: changes its only
+        """Save a model that is a function of four numbers; return its folder. edit: changes its only
         `MetaGraphDef`.
         """
         import tensorflow as tf
@@ -228,7 +228,7 @@ class Made:
 
     @staticmethod
     def adding(module: str, kind: str, config: Any, registered: str | None = None) -> Callable[[Any], None]:
-        """Return an edit that adds a layer."""
+        """Return an edit that adds a layer to the description."""
         layer = {"module": module, "class_name": kind, "config": config, "registered_name": registered}
         return lambda described: described["config"]["layers"].append(layer)
 
@@ -343,7 +343,7 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""The files, each with words of the message that rejects it."""
+"""The files, each with words from the message that rejects it."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:

@@ -1,6 +1,6 @@
-"""A program that sends what an observer would: steps and profiler windows. Without TensorFlow.
+"""A program that sends what an observer would send: steps and profiler windows. Without TensorFlow.
 
-Arguments, if any: how often it sends them, and the seconds in between; then it prints `end`. Run with `-I
+Optional arguments: how often it sends them, and the seconds in between; it then prints `end`. Run with `-I
 -S`, so that the observer itself is not loaded.
 """
 
@@ -17,7 +17,7 @@ MANY, EVERY_S = (int(sys.argv[1]), float(sys.argv[2])) if sys.argv[1:] else (4, 
 
 def told(stream: socket.socket, kind: str, raw: bytes = b"", **about: object) -> None:
     body = json.dumps({"kind": kind, **about}).encode()
-    with contextlib.suppress(OSError):  # the watcher may be gone
+    with contextlib.suppress(OSError):  # the watching process may be gone
         stream.sendall(struct.pack(">II", len(body), len(raw)) + body + raw)
 
 

@@ -1,7 +1,7 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
 
-Each trial is a fork that drops its privileges after the same command ran with them, because that user may be
-unable to read what Python imports for a command.
+Each trial is a fork that drops its privileges after it has run the same command with them, because the other
+user may be unable to read the files that Python imports for a command.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 
 def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
-    """Run Python code, which answers by calling `answer` and may continue afterwards."""
+    """Run Python code, which answers by calling `answer` and may continue to run afterwards."""
     os.environ |= environment
     exec(text, {"answer": answer})
 
 
 def main() -> None:
-    """Answer trials until the input ends. Code runs until it or this process ends."""
+    """Answer trials until the input ends. A trial's code may run until this process ends."""
     load_commands()
     for line in sys.stdin:
         told = json.loads(line)

@@ -1,4 +1,5 @@
-"""`tuilab` with this folder's worker. Arguments: seconds per round, a file, then the words.
+"""Runs `tuilab` with this folder's worker. Arguments: seconds per round, a file, and the words of the
+command.
 
 A single word `script` runs a program of five lines that measures; `serve` serves a lab with that worker.
 """

@@ -15,15 +15,16 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""Instead of an errno: the process is killed; half is written; the file is cut, or grows, before it
-is read."""
+"""Values in place of an errno: the process is killed; only half is written; the file is cut before it is
+read; the file grows before it is read.
+"""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """code: the command's exit code, or "hang". calls: number of calls of that kind.
+    """The outcome of a trial. code: the command's exit code, or "hang". calls: number of calls of that kind.
 
-    stays: a process that it started has not ended.
+    stays: True if a process that it started has not ended.
     """
 
     code: int | str
@@ -33,7 +34,7 @@ class Outcome:
 
 
 class Faulty:
-    """Runs commands whose calls fail. Skips the test without a C compiler."""
+    """Runs commands whose system calls fail. Skips the test without a C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("gcc")
@@ -65,10 +66,11 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """Run a command in which some calls fail. fault: kind, first failing call, how many, errno.
+        """Run a command in which some calls fail. fault: kind, first failing call, number of failing calls,
+        errno.
 
-        below: only calls on these files count. folder: the working directory. in_worker: calls fail in the
-        worker only. stdout: additional file for the output.
+        below: only calls on files below this folder count. folder: the working directory. in_worker: calls
+        fail in the worker only. stdout: an additional file for the output.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:
@@ -102,7 +104,7 @@ class Faulty:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory):
-    """One instance per test file."""
+    """Return one instance for each test file."""
     some = Faulty(tmp_path_factory.mktemp("faulty"))
     yield some
     some.close()

@@ -24,7 +24,7 @@ SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
 """Seconds that opening may take in these tests, instead of two minutes."""
 PATIENCE_S = 240.0
-"""Seconds after which a command counts as hanging: the limit, plus a start on a busy machine."""
+"""Seconds after which a command counts as hanging: the opening limit, plus a start on a busy machine."""
 BASE = 1_500_000_000
 """Memory in bytes of a command that opens no model: at most two TensorFlow processes, and the command
 itself."""
@@ -58,8 +58,8 @@ class Outcome:
 
 
 class Field:
-    """The folders: `models` are opened; `outside`, `home` and `work` must not change; `tmp` must be empty
-    again.
+    """The folders of a test. `models`: files to open. `outside`, `home` and `work` must not change. `tmp`
+    must be empty again.
     """
 
     def __init__(self, root: Path) -> None:
@@ -123,7 +123,7 @@ class Field:
                 if path.is_file() or path.is_symlink():
                     stat = path.lstat()
                     found[str(path.relative_to(self.root))] = (stat.st_size, stat.st_mtime_ns)
-        # A killed process leaves its scratch folder, which the next one removes.
+        # A killed process leaves its scratch folder behind; the next process removes it.
         left = [each for each in os.listdir(self.root / "tmp") if not each.startswith("tuilab-")]
         return {**found, "tmp": left}
 
@@ -139,7 +139,7 @@ class Field:
                 words, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, env=environment,
                 cwd=self.root / "work",
             )  # fmt: skip
-            patience = begun + PATIENCE_S * max(1, len(words) - 5)  # a lab opens many
+            patience = begun + PATIENCE_S * max(1, len(words) - 5)  # a lab opens many models
             while process.poll() is None:
                 most = max(most, _taken(process.pid))
                 if time.monotonic() > patience:
@@ -159,7 +159,7 @@ class Field:
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
         """Open the models in one lab, one after another. Each outcome has the time and the memory of all of
-        them.
+        them together.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)
@@ -173,7 +173,7 @@ class Field:
 
 
 def _taken(pid: int) -> int:
-    """Return the bytes used by a process, its descendants, and the workers forked for it."""
+    """Return the memory in bytes that a process, its descendants, and the workers forked for it use."""
     total = 0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -192,9 +192,11 @@ def _servers() -> list[psutil.Process]:
 
 
 STOPPED = "GB of memory|not done after|Unable to allocate"
-"""A busy host takes longer to fill its memory than opening may take; with little memory free, none is filled."""
+"""A busy host may take longer to fill its memory than opening may last; with little free memory, none is
+filled.
+"""
 WITHOUT_TRAINING = {"evaluates.keras"}
-"""What they hold is in their `compile`, which is left out, so that the model opens."""
+"""Models that open, because their attack is in `compile`, which is not restored."""
 NAMED = {
     **{
         name: re.escape(named) for name, named in hostile_models.KINDS.items() if name not in WITHOUT_TRAINING
@@ -250,5 +252,6 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "no HDF5 file",
 }
-"""Words of the message that rejects each file. Others open, or fail with a message of Keras, TensorFlow or a
-limit."""
+"""Words from the message that rejects each file. Other files open, or fail with a message of Keras,
+TensorFlow or a limit.
+"""

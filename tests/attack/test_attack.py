@@ -1,4 +1,5 @@
-"""The lab under seeded attack: measurements survive, nothing is left behind, nobody sees a traceback.
+"""The lab under seeded attack: measurements survive, no process or file is left behind, no user sees a
+traceback.
 
 Short by default; `--long` produces the numbers of the table, printed at the end of each test (`-s`).
 """
@@ -62,7 +63,9 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return all trials, or with TUILAB_TESTS_PART=2/8 the second eighth: long modes run in parts."""
+    """Return all trials, or with TUILAB_TESTS_PART=2/8 the second eighth of them, because the long mode runs
+    in parts.
+    """
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
 
@@ -88,7 +91,7 @@ Begin = Callable[[Path, list[str], dict[str, str]], AbstractContextManager[subpr
 
 @contextlib.contextmanager
 def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A command whose output goes to a file."""
+    """Run a command whose output goes to a file."""
     with (place / "log").open("wb") as log:
         program = subprocess.Popen(
             words, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=place
@@ -101,7 +104,7 @@ def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterato
 def on_a_terminal(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The lab in its own terminal."""
+    """Run the lab in its own terminal."""
     terminal = Terminal(words, {**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"})
     try:
         deadline = time.monotonic() + 60
@@ -120,7 +123,7 @@ def on_a_terminal(
 def in_a_page(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server with one open page, in which a run is started."""
+    """Run a server with one open page, in which a run is started."""
     aiohttp = pytest.importorskip("aiohttp")
     words = [*words, "--port", str(free_port())]
     with (place / "log").open("wb") as log:
@@ -210,7 +213,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             done = here("history", "unattended")
         text = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in text + done.stdout + done.stderr
-        # A screen's output consists of escapes.
+        # The output of a screen consists of escapes.
         plain = done.stdout + done.stderr + (text if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
@@ -236,13 +239,13 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
-    """It continues when nobody listens; a signal to end reaches it; nothing is left."""
+    """The program continues when nobody listens, a signal ends it, and no process is left."""
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # with a longer name it would choose another folder
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # with a longer name, it would choose another folder
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [
@@ -273,7 +276,7 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
         tracebacks += "Traceback" in text
-        # Nothing asked it to end, or it was asked before it got that far.
+        # No signal asked it to end, or the signal came before it was watching.
         lost += "end" not in text and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)
@@ -287,8 +290,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
 @linux
 @pytest.mark.long
 def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
-    """If started in the background or by nohup, the test process ignores INT and HUP, and its children would
-    too.
+    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its
+    children would inherit this.
     """
     test = tmp_path / "test_one.py"
     test.write_text(
@@ -320,7 +323,7 @@ def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
 
 
 def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:
-    """Kill it, or one of its processes, at a random time; sometimes while its history is locked."""
+    """Kill the program, or one of its processes, at a random time; sometimes while its history is locked."""
     number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
     lock = None
     if rng.random() < 0.4:
@@ -429,7 +432,7 @@ def replaced(rng: random.Random, pattern: bytes, line: bytes, by: str) -> bytear
 
 
 def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
-    """A recording that somebody tampered with: bytes, values, keys, order, length."""
+    """Return a recording with random changes to bytes, values, keys, order or length."""
     out = list(lines)
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = rng.randrange(len(out))
@@ -519,14 +522,14 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
     try:
         (run,) = import_file(store, file)
     except InputError:
-        return  # rejected with a message
+        return  # the recording was rejected with a message
     for format_ in FORMATS:
         assert not ESCAPE.search("".join(document_of(format_, store, run, ())))
     store.close()
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """Neither while idle nor while measuring a run of its own."""
+    """The remote host tries it both while idle and while measuring a run of its own."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

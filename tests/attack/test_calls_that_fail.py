@@ -1,8 +1,8 @@
-"""The n-th call fails, for all n: every command that writes, and what must remain intact.
+"""The n-th system call fails, for all n, in every command that writes; the user's data must stay intact.
 
-By default, some calls of each command. `--long` fails each one, once and permanently; kills the command at
-each call that changes a file; writes only half of the data; and changes the user's files while they are read.
-That takes an hour: TUILAB_TESTS_PART=2/8 runs the second eighth of it, for each command.
+By default, some calls of each command fail. `--long` fails each call, once and permanently; kills the command
+at each call that changes a file; writes only half of the data; and changes the user's files while they are
+read. That takes an hour; TUILAB_TESTS_PART=2/8 runs the second eighth of it, for each command.
 """
 
 import contextlib
@@ -53,13 +53,15 @@ FAULTS = {
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
 }
-"""What happens to a call, and the kind of call."""
+"""The faults, each with the kind of call and its errno."""
 CHANGING = ("cut while read", "grown while read")
 """Applied only to the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Rounds of a run, and of one that a worker left: few, because each costs every command some calls."""
+"""Number of rounds in a run, and in a run that a worker left. Small, because each round adds calls to every
+command.
+"""
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
@@ -67,8 +69,8 @@ RUNS = {f"run{number}": 300 for number in range(3)}
 class Command:
     """words: of the command line. measures: it needs a worker.
 
-    in_worker: calls fail in the worker, not the command. reads: the user's own files. varies: its output
-    contains the time, so only its shape is known. stdout: a file for its output.
+    in_worker: calls fail in the worker, not the command. reads: the user's own files that it reads. varies:
+    its output contains the time, so only its structure is compared. stdout: a file for its output.
     """
 
     words: str
@@ -123,11 +125,11 @@ USUAL = COMMANDS.keys() - {
     "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
-"""Trials per command in short mode, each of another kind."""
+"""Number of trials per command in short mode, each with another kind of fault."""
 
 
 def template(place: Path) -> Path:
-    """A home with a history, documents and files of the user."""
+    """Return a home folder with a history, and with documents and files of the user."""
     own = place / "own"
     own.mkdir(parents=True)
     (place / "tmp").mkdir()
@@ -183,7 +185,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def rounds_in(file: Path) -> dict[str, int]:
-    """Return a history's rounds, including deleted runs, as far as it is readable."""
+    """Return a history's rounds, including those of deleted runs, as far as it is readable."""
     store = Store.at(file)
     try:
         return {
@@ -232,24 +234,24 @@ class Attack:
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
             stdout=self.place / self.command.stdout if self.command.stdout else None,
-            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it cannot get
+            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it does not get
             **environment(self.place),
         )
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call, once and from there on; in short mode, a few at random."""
+        """Yield each fault at each call, once and from there on; in short mode, a few of them at random."""
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # Alternate, so that every second one (TUILAB_TESTS_PART) includes both.
+            # Alternate, so that every second trial (TUILAB_TESTS_PART) includes both.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
 
     def attack(self, fault: str, at: int, times: int) -> None:
-        """Run one trial, and record what is wrong afterwards."""
+        """Run one trial, and record any damage that it leaves."""
         done = self.play(fault, at, times)
         self.figures["failed"] += 1
         wrong = list(self.wrong(fault, done))
@@ -265,7 +267,7 @@ class Attack:
         killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        # 5: the run is in no history, and the command reports where its data is.
+        # Exit code 5: no history contains the run, and the command reports where its data is.
         if done.code not in (0, 1, 2, 3, 4, 5) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:
@@ -277,7 +279,7 @@ class Attack:
             yield "lost"
 
     def missing(self, fault: str, done: Outcome) -> Iterator[str]:
-        """Yield what the user lost."""
+        """Yield the user's data that was lost."""
         before, now = files(self.home), files(self.place)
         if fault in CHANGING:
             yield from self.overwritten(fault, before, now)
@@ -290,12 +292,12 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # which only affects this session
+            if undone and self.name != "lab: remember":  # it only affects this session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
     def overwritten(self, fault: str, before: dict[str, bytes], now: dict[str, bytes]) -> Iterator[str]:
-        """Yield files that somebody else changed meanwhile and that were overwritten."""
+        """Yield files that were overwritten although another program had changed them meanwhile."""
         for name in before.keys() & now.keys():
             if now[name] in (before[name], self.after.get(name)) or name in WRITTEN.get(self.name, ()):
                 continue
@@ -305,7 +307,7 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unknown content is still valid: with another time, or left by a kill."""
+        """Return whether unexpected content is still valid: it has another time, or was left by a kill."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
         # The shell emptied this file, and the exit code reports the failure.
@@ -326,7 +328,7 @@ class Attack:
             for name, value in environment(self.place).items():
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
-            # If none of the home's files can be opened, temporary ones went to the shared folder.
+            # If no file in the home folder can be opened, temporary files went to the shared folder.
             everybodys = Path("/tmp", (fallback_folder() or self.place).name)
             store = Store.open()
             with contextlib.suppress(OSError):
@@ -355,7 +357,7 @@ class Attack:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
-        """Return its rounds from where the command reports them: in a file, or in a temporary place."""
+        """Return the run's rounds from the place that the command reports: a file, or a temporary folder."""
         if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
@@ -365,7 +367,7 @@ class Attack:
         return sum(b'"type":"round"' in line[:40] for line in Path(match[1]).read_bytes().splitlines())
 
     def undone(self, file: Path, done: Outcome) -> Iterator[str]:
-        """Yield what the command claimed to do but did not."""
+        """Yield the actions that the command claimed to have done but did not do."""
         wanted = {
             "history tag": "SELECT 1 FROM tags WHERE run = 'run1' AND tag = 'good'",
             "history note": "SELECT 1 FROM runs WHERE run = 'run1' AND note = 'words'",
@@ -387,7 +389,7 @@ WRITTEN = {
     "check -o": ("own/out.json",),
     "check --write-baseline": ("own/base.json",),
 }
-"""Files that a command writes in any case, whether it reads them or not."""
+"""Files that a command always writes, whether or not it reads them."""
 
 
 @linux

@@ -1,4 +1,4 @@
-"""A captured function exists in its old or new version, never half written, whatever fails and when."""
+"""A captured function exists in its old or its new version, never half written, whatever fails and when."""
 
 import json
 import os

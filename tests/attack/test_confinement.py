@@ -1,4 +1,4 @@
-"""What a confined worker and its children can still do, and what happens on a kernel that cannot confine."""
+"""The abilities of a confined worker and its children, and the behaviour on a kernel that cannot confine."""
 
 import contextlib
 import os
@@ -87,7 +87,7 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""User code that tries what a model might, in its process, a thread, a child and a fork."""
+"""User code that attempts what a model might, in its process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
@@ -121,8 +121,8 @@ def tried(tf, tmp_path):
 
 
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
-    """Return why a worker started without a model rejects this one, as over ssh, where it is not
-    announced.
+    """Return why a worker started without a model rejects this one. Over ssh, the model is not announced at
+    the start either.
     """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
@@ -140,7 +140,7 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker was started without a model and replaces itself; a fresh one is confined from the
+    """A warm worker was started without a model and replaces itself. A fresh worker is confined from the
     start.
     """
     model, opening = tried
@@ -191,7 +191,7 @@ def test_an_unconfined_probe_succeeds(tmp_path):
 
 @confining
 async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
-    """Their probe raises if it can do more than use the scratch folder."""
+    """The probe raises an error in these processes if it can do more than use the scratch folder."""
     model, opening = tried
     rig = Rig(monkeypatch, 0)
     await rig.lab.start()

@@ -1,4 +1,4 @@
-"""A fleet whose client is killed: its nodes keep what they measured, and no worker remains."""
+"""A fleet whose client is killed: its nodes keep their measurements, and no worker remains."""
 
 import os
 import random
@@ -22,7 +22,7 @@ SWEEP = ("sweep", "stft-small", "--device", "CPU", "--mode", "graph", "--budget"
 
 
 class AttackWorkers(WorkerPlugin):
-    """Each node has this folder's worker and its own data folder."""
+    """Runs each node with this folder's worker and its own data folder."""
 
     name = "attack-workers"
 
@@ -71,7 +71,7 @@ def kills(cluster: LocalCluster, client: Client, folder: Path, trials: int) -> N
             time.sleep(0.1)
         orphans += len(ours(str(truth)))
         time.sleep(1.5)
-        # The nodes are still running, but the data that they leave must be found anyway.
+        # The nodes are still running, but the data that they leave behind must be found anyway.
         here, there = rounds_of(place / "data"), rounds_of(far)
         tracebacks += "Traceback" in (place / "log").read_text(errors="replace")
         measured = {file.name.partition(".")[2]: file.stat().st_size for file in place.glob("truth.*")}

@@ -1,7 +1,8 @@
-"""Runs with forked processes, killed at random times: nothing lost, nothing left. With TensorFlow.
+"""Runs with forked processes are killed at random times: no data is lost, no process is left. With
+TensorFlow.
 
-The workers themselves record what they measured: each writes a byte per reported round. `--long` makes 48
-trials (`-s` prints the table).
+The workers themselves record their progress: each writes a byte per reported round. `--long` makes 48 trials
+(`-s` prints the table).
 """
 
 import os
@@ -33,8 +34,9 @@ if any(word.startswith("tuilab.worker") for word in sys.orig_argv):
     Channel.send = counted
 """
 EARLIEST, SECONDS = 5.0, 18.0
-"""Seconds until the first process of a `standard` run of that preset, and its end, on a machine with two
-processors."""
+"""Seconds until the first process of a `standard` run of that preset, and until its end, on a machine with two
+processors.
+"""
 WHO = ("lab", "measuring", "idle", "stub", "zygote")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -74,7 +76,7 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """Kill the requested process at a random time of the run; return which it was."""
+    """Kill the requested process at a random time of the run, and return its kind."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)
@@ -87,7 +89,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
             time.sleep(rng.uniform(0.0, 0.6))
             program.send_signal(signal.SIGINT)
         return what
-    while program.poll() is None:  # one that measures or waits may appear later
+    while program.poll() is None:  # a process that measures or waits may appear later
         if found := those(what, started(truth)):
             with suppress(psutil.Error):
                 rng.choice(found).kill()
@@ -131,7 +133,7 @@ def test_killing_any_process_of_a_forked_run_loses_no_round_and_leaves_none(tmp_
             hangs += 1
             program.kill()
             code = program.wait()
-        # A worker without its lab finishes its process's part of the run.
+        # A worker without its lab finishes its own part of the run.
         deadline = time.monotonic() + (60.0 if who == "lab" or who == "SIGHUP" else 5.0)
         begun = time.monotonic()
         while started(truth) and time.monotonic() < deadline:

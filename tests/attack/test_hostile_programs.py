@@ -1,7 +1,7 @@
-"""Watched programs that do harm on purpose or by accident: each ends as it would unwatched, is reported, and
-leaves nothing.
+"""Watched programs that do harm on purpose or by accident. Each ends as it would unwatched, is reported, and
+leaves nothing behind.
 
-They send the observer's protocol to the watcher, without TensorFlow.
+They send the observer's protocol to the watching process, without TensorFlow.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Opens every hostile model file in every way, in a watched folder.
+"""Opens every hostile model file in every way, and checks the folders around it.
 
 `pytest --long -s` prints a row for each file and way.
 """
@@ -34,7 +34,7 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """Return an environment with Keras 3.8, and one that uses the tests' own packages."""
+    """Return an environment with Keras 3.8, and an environment that uses the tests' own packages."""
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """Return what is wrong with an outcome."""
+    """Return what is wrong with an outcome; "" if nothing is."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")
@@ -75,7 +75,7 @@ def test_no_file_acts_by_any_way(field, pythons, way):
     if pythons.get(way, "").startswith("missing"):
         pytest.skip(pythons[way])
     before, free = field.contents(), psutil.virtual_memory().available
-    # Between two checks, a core can fill this much more memory.
+    # Between two checks, a core can fill this much additional memory.
     allowed = BASE + 500_000_000 + int(min(MOST * free, max(SHARE * free, ROOMY + 2**30)))
     outcomes = field.open_in_lab(field.names) if way == "lab" else {}
     wrong = []

@@ -26,7 +26,7 @@ NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for 
 
 
 class Users:
-    """Two accounts, and commands run by one of them."""
+    """Two user accounts. Runs commands as one of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -83,7 +83,7 @@ class Users:
         return json.loads(self.program.stdout.readline())
 
     def give(self, path: Path, name: str) -> None:
-        """Change the owner of a file or of everything in a folder."""
+        """Change the owner of a file, or of everything in a folder."""
         account = self.accounts[name]
         for each in [path, *path.rglob("*")]:
             os.chown(each, account.pw_uid, account.pw_gid)
@@ -101,7 +101,7 @@ def users():
         for name in made:
             subprocess.run(["userdel", name], check=True)
         pytest.skip("no accounts can be made here")
-    # pytest's own folders are readable only by the user who started it.
+    # Only the user who started pytest can read its folders.
     folder = Path(tempfile.mkdtemp(prefix="tuilab-users-", dir="/tmp"))
     folder.chmod(0o755)
     (folder / "tmp").mkdir()
@@ -123,7 +123,7 @@ def users():
 
 @pytest.fixture
 def data(users):
-    """A history of three runs that belongs to the first user."""
+    """Return the history of three runs that belongs to the first user."""
     folder = users.folder / f"data-{len(list(users.folder.iterdir()))}"
     filled(folder, 3)
     users.give(folder, NAMES[0])
@@ -203,7 +203,7 @@ def test_fixing_an_article_of_another_user_leaves_it_whole(users, data):
 
 
 def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
-    """Otherwise an attacker who waits for that name could overwrite another file of the user."""
+    """Otherwise, an attacker who predicts that name could overwrite another file of the user."""
     precious = users.folder / "precious"
     precious.mkdir()
     (precious / "notes.md").write_text("mine")

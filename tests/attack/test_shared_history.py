@@ -1,4 +1,4 @@
-"""One history used by everything at once: two labs, a watch inside one, commands, and random kills."""
+"""One history that is used by two labs, a watch inside one, and commands at once, with random kills."""
 
 import contextlib
 import os
@@ -68,7 +68,7 @@ class Shared:
         self.watches += 1
 
     def command(self, killed: bool, *words: str) -> None:
-        """Run one command next to the labs, killed after a random time or to its end."""
+        """Run one command alongside the labs, to its end or until it is killed at a random time."""
         out = self.folder / f"said-{threading.get_ident()}"
         with out.open("wb") as said:
             process = subprocess.Popen(
@@ -105,7 +105,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # otherwise Esc and the next key combine to Alt with that key
+            )  # otherwise the terminal combines Esc and the next key to Alt with that key
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:
@@ -120,7 +120,9 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import what continued by itself, and compare with the workers' counts."""
+        """Close everything, import the runs that continued by themselves, and compare with the workers'
+        counts.
+        """
         for terminal in self.labs.values():
             terminal.press("q")
             terminal.ended()

@@ -1,4 +1,4 @@
-"""Untrusted model files: what they may do when opened."""
+"""Untrusted model files: what they can do when they are opened."""
 
 import json
 import os
@@ -32,7 +32,7 @@ keras_file.examine = lambda *given: None
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return why the worker rejects the file; "" if it opens it, and how it ended if it did."""
+    """Return why the worker rejects the file ("" if it opens the file), and how it ended, if it ended."""
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:
@@ -84,7 +84,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # Unconfined, the same file does what it claims.
+        # In an unconfined worker, the same file has its claimed effect.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -92,11 +92,11 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
-"""The shared files that write unless they are stopped."""
+"""The shared files that write files unless they are stopped."""
 READ = names("readfile csv immutable")
 """The shared files that read the secret when they are opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""Tested in `test_opening_matrix.py`, because they take long."""
+"""The shared files that take long to test; `test_opening_matrix.py` tests them."""
 
 
 @pytest.mark.long
@@ -121,7 +121,7 @@ def test_sandbox_alone_stops_every_file(tmp_path):
             wrong.append((name, said, after.keys() ^ before.keys(), field.connections))
             before, field.connections = after, 0
     assert not wrong
-    # If trusted, they run unconfined and do what they were made for.
+    # If trusted, the files run unconfined and have their intended effect.
     idle = []
     for name in sorted(WRITE & set(field.names)):
         opened(worker, field.models / name, Opening(trust=True))
@@ -138,7 +138,7 @@ STATIC = {
     for name, named in KINDS.items()
     if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
 }
-"""Rejected because of the description, before TensorFlow or Keras reads the file."""
+"""The files that are rejected because of their description, before TensorFlow or Keras reads them."""
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -161,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """A file may call everything that the user's code registered, by its name."""
+    """A file may call everything that the user's code registered under that name, but nothing else."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -189,7 +189,7 @@ def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """There, a model is a folder of links into `blobs`, which a confined worker may read."""
+    """In that cache, a model is a folder of links into `blobs`, which a confined worker may read."""
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
     blobs.mkdir(parents=True)
@@ -202,7 +202,7 @@ def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
-    """A small Keras model with an edited description and extra archive members."""
+    """Write a small Keras model with an edited description and extra archive members."""
     import keras
 
     whole = folder / "whole.keras"
@@ -224,7 +224,7 @@ def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
 
 
 def adding(module, kind, config, **more):
-    """Return an edit that adds a layer."""
+    """Return an edit that adds a layer to the description."""
     layer = {"module": module, "class_name": kind, "config": config, "registered_name": None, **more}
     return lambda described: described["config"]["layers"].append(layer)
 
@@ -350,7 +350,7 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """The file names the node that restores it; an old allow list accepted whatever was there."""
+    """The file names the node that restores it; an old allow list accepted any node under that name."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     from tuilab.worker.models.saved_model import _examine

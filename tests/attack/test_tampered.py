@@ -1,4 +1,4 @@
-"""A tampered history: any value in any column is shown, skipped or reported, and never prints an escape."""
+"""A tampered history: every value is shown, skipped or reported, and none emits an escape sequence."""
 
 import random
 import re
@@ -24,7 +24,7 @@ COMMANDS = [
     "history tag run1 x", "history check --repair",
 ]  # fmt: skip
 IDS = {"run", "program", "preset", "parameters", "machine"}
-"""Columns in which only one row may have a given value."""
+"""Columns whose values must be unique."""
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 FEW = 8
 

@@ -1,4 +1,4 @@
-"""Accidents and typing mistakes: one line of output, the right exit code, and no data lost."""
+"""Accidents and typing mistakes produce one line of output and the right exit code, and no data is lost."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def place(home, tmp_path, monkeypatch):
-    """A home with a history and the user's files, as the test's environment."""
+    """Set up a home folder with a history and the user's files, as the test's environment."""
     shutil.copytree(home, tmp_path / "place")
     for name, value in environment(tmp_path / "place").items():
         monkeypatch.setenv(name, value)
@@ -67,7 +67,7 @@ def test_a_command_does_not_overwrite_its_input(place, line):
 
 
 def nested(place, what):
-    """Replace a file with content that is nested 5,000 deep."""
+    """Replace a file with JSON that is nested 5,000 levels deep."""
     text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
     if "." in what:
         file = place / what
@@ -197,7 +197,9 @@ DOCUMENT = "```python\nimport tensorflow as tf, time\nt = time.time()\ntf.ones((
 
 @pytest.fixture
 def maze(place):
-    """A folder with circular links and links to the system, undecodable names, and 1,500 nested folders."""
+    """Create a folder with circular links, links to system folders, undecodable names, and 1,500 nested
+    folders.
+    """
     folder = place / "docs"
     folder.mkdir()
     for name in ("a\nb.md", "\x1b[31mred.md", "[a].md", os.fsdecode(b"\xff\xfe.md")):

@@ -1,7 +1,7 @@
 """A worker without TensorFlow, but with the real channel and spool: a round every few milliseconds.
 
-Arguments: seconds per round, a file for the number of finished rounds; optionally the rounds of a run and the
-seconds until it is ready.
+Arguments: seconds per round, and a file for the number of finished rounds; optionally the rounds of a run,
+and the seconds until it is ready.
 """
 
 import os
@@ -39,7 +39,7 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure run after run, as the real worker does: the next run's file must not be closed instead of the
+    """Measure run after run, as the real worker does. The next run's file must not be closed in place of the
     last one's.
     """
     while True:

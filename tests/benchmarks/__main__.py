@@ -46,7 +46,7 @@ ASKED_FOR = {"soak", "fidelity", "models", "functions", "captured", "roofs", "bo
 
 
 def measure(name: str) -> list[Row]:
-    """Return one budget's rows; a single row with the reason if it could not be measured."""
+    """Return the rows of one budget; a single row with the reason if it could not be measured."""
     module, _, function = BUDGETS[name].partition(":")
     try:
         rows: list[Row] = getattr(importlib.import_module(f"tests.benchmarks.{module}"), function)()

@@ -1,4 +1,4 @@
-"""Acts as a worker process: passes lines between its standard streams and a socket."""
+"""Passes lines between a worker's standard streams and a socket, in place of the worker process."""
 
 import os
 import socket

@@ -15,13 +15,13 @@ TAB, DOWN, UP = "\t", "\x1b[B", "\x1b[A"
 
 
 def rounds(terminal: Terminal) -> bool:
-    """Return whether the first line shows that the run is in its rounds."""
+    """Return whether the first line shows that the run has reached its rounds."""
     first = terminal.text.splitlines()[0]
     return "round " in first or "measuring," in first
 
 
 def opened(terminal: Terminal) -> None:
-    """Wait for the worker and an idle screen."""
+    """Wait until the worker is ready and the screen is idle."""
     terminal.see("ready, r measures")
     terminal.settle(1.0)
 
@@ -63,7 +63,7 @@ def drag(terminal: Terminal) -> list[int]:
 
 
 def keys(terminal: Terminal, *pressed: str) -> int:
-    """Return the bytes in the two seconds after a key; the median over the keys pressed."""
+    """Return the bytes sent in the two seconds after a key; the median over the pressed keys."""
     took = []
     for key in pressed:
         terminal.press(key)
@@ -72,7 +72,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """Measure the bytes of the startup, and of moves of the cursor and the focus."""
+    """Measure the bytes that the startup sends, and those that moving the cursor and the focus sends."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent

@@ -86,7 +86,7 @@ for line in sys.stdin:
 
 @dataclass
 class Program:
-    """The process that defines the step."""
+    """The process that defines the step and continues to call its own."""
 
     process: "subprocess.Popen[str]"
 
@@ -99,7 +99,7 @@ class Program:
         return found
 
     def time(self, calls: int) -> float:
-        """Return seconds per call for a block of its own."""
+        """Time a separate block and return seconds per call."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{calls}\n")
         self.process.stdin.flush()
@@ -110,7 +110,7 @@ class Program:
         return json.loads(self.process.stdout.readline())
 
     def end(self) -> None:
-        """End it by closing its input."""
+        """End the process by closing its input."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)

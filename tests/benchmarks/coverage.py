@@ -45,8 +45,8 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One process's measurements of an arm: seconds per call, and the rounds. zygote: its own, -1 for a fresh
-    process.
+    """One process's measurements of an arm: seconds per call, and the rounds. zygote: the number of its
+    zygote; -1 for a fresh process.
     """
 
     samples: list[float]
@@ -59,7 +59,7 @@ Process = list[Part]
 
 
 def one_run(quiet: bool) -> list[Process]:
-    """Return what the processes of one run measured. quiet: wait for an idle host first."""
+    """Return the measurements of the processes in one run. quiet: wait for an idle host first."""
     if quiet:
         still.wait()
     with tempfile.TemporaryDirectory() as folder:

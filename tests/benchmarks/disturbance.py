@@ -43,7 +43,7 @@ NAMES, LIMITS = ("median", "95% quantile"), (0.01, 0.05)
 HOW = "quick runs of one request on one worker with the screen and without, in turn; the arm that is off by most"
 Figures = dict[str, tuple[float, float]]
 Ratio = tuple[float, float, float]
-"""With the ends of its 95% interval."""
+"""A ratio with the ends of its 95% interval."""
 PRESET = """\
 title = "A small STFT"
 workload = "stft"
@@ -60,7 +60,7 @@ inputs = ["resident"]
 variants = ["whole"]
 """
 QUICK = ""
-"""Keys: from the standard budget over `publish` to `quick`."""
+"""Keys that change the budget from standard over `publish` to `quick`."""
 RUN_S = 120.0
 
 APP = """
@@ -117,7 +117,7 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                # The app starts no run until its other requests are answered.
+                # The app starts a run only after its other requests are answered.
                 if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))
@@ -182,13 +182,13 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""By arm, for each pair, the logs of the ratios of both figures."""
+"""By arm, for each pair of runs, the logs of the ratios of both figures."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
     """Return pairs with and without the screen, and control pairs without it.
 
-    The three runs are in random order.
+    The three runs are made in random order.
     """
     watched: Logs = {}
     control: Logs = {}
@@ -197,7 +197,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
-        shared.with_screen(terminal)  # not timed: loads everything that later runs need
+        shared.with_screen(terminal)  # not timed: it loads everything that later runs need
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
             found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}
@@ -224,7 +224,7 @@ def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """Return `pairs` for a new worker and app."""
+    """Return the `pairs` from a new worker and app."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:

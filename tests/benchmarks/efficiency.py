@@ -11,7 +11,7 @@ LIMIT, FASTER, RUNS = 0.85, 1.0, 3
 
 
 def timed_share() -> list[Row]:
-    """`stft-small`'s CPU arms at standard, on a warm worker."""
+    """Measure `stft-small`'s CPU arms at standard, on a warm worker."""
     worker = Worker(cpus=1)
     try:
         shares = [
@@ -25,7 +25,7 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Compared with pyperf and torch.utils.benchmark, if installed."""
+    """Compare with pyperf and torch.utils.benchmark, if they are installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

@@ -48,8 +48,8 @@ Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """tuilab's request, and the same work by hand: given TensorFlow and the values, a function for
-    one call.
+    """A request to tuilab, and the same work by hand: given TensorFlow and the values, `script` returns a
+    function that makes one call.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Scenario:
     values: dict[str, Value] = field(default_factory=dict)
     input: str = "resident"
     example: str = ""
-    """The article and its example (`000/1`)."""
+    """The article and its example, such as `000/1`."""
 
 
 def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False) -> Callable[[], object]:
@@ -88,7 +88,7 @@ def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False)
 
 
 def in_mode(tf: Any, body: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
-    """Return a function unchanged, as one graph, or compiled."""
+    """Return a function unchanged, as one graph, or compiled by XLA."""
     if mode == "eager":
         return body
     return tf.function(body, jit_compile=True) if mode == "xla" else tf.function(body)  # type: ignore[no-any-return]
@@ -196,11 +196,11 @@ def augment(tf: Any, kind: str, image: Any, delta: float) -> Any:
 
 
 _burn_once = cache(burn)
-"""The artificial host cost: calibrated once, so that both sides have the same."""
+"""The artificial host cost. Calibrated once, so that both sides have the same cost."""
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
-    """The articles' pipelines. how: the variant, or tfrecord."""
+    """Build the articles' pipelines. how: the variant, or tfrecord."""
     cost = _burn_once(tf, v["host_cost"])
     rng = np.random.default_rng(0)
     shape, count = (v["side"], v["side"], 3), v["images"]
@@ -270,7 +270,7 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 class Loop:
     """A loop over a data set, as `for images, labels in dataset` runs it, restarted in each block.
 
-    Otherwise, an AUTOTUNE prefetch would accumulate prepared batches between blocks.
+    Without the restart, an AUTOTUNE prefetch would accumulate prepared batches between blocks.
     """
 
     SKIPPED, SKIPPED_S = 12, 0.3
@@ -423,7 +423,7 @@ class _Silent:
 
 @dataclass
 class Found:
-    """Median seconds per call of both, the median of the rounds' ratios and its 95% interval."""
+    """Median seconds per call of both sides, and the median of the rounds' ratios with its 95% interval."""
 
     scenario: Scenario
     lab_s: float
@@ -434,7 +434,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """True if the two agree within 10%; None if the noise leaves it open."""
+        """True if the two agree within 10%; None if the noise leaves this undecided."""
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False
@@ -443,7 +443,7 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario both ways. workload: if it is not built in."""
+    """Measure one scenario both ways. workload: given if it is not built in."""
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
@@ -496,7 +496,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does: first as many untimed calls as tuilab makes, then the timed ones."""
+    """Time a block as a script does: first as many untimed calls as tuilab makes, and then the timed ones."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)
@@ -523,7 +523,7 @@ def measure() -> list[Row]:
 
 
 def rows_of(every: Iterable[Found]) -> list[Row]:
-    """Return a row for each, printed as soon as it is known."""
+    """Yield a row for each scenario, and print it as soon as it is known."""
     rows = []
     for found in every:
         scenario = found.scenario

@@ -26,8 +26,9 @@ class Bare(App):
 Bare().run()
 """
 PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE"), "MIT")}
-"""A program's command, and a word on its first screen. TUILAB_PEERS: folders with their commands,
-else PATH."""
+"""A program's command, and a word on its first screen. TUILAB_PEERS lists folders with these commands;
+otherwise PATH is searched.
+"""
 PEER_S = 20.0
 HOW = "time from the command to the first word on the screen, median of the ratios of pairs run in turn"
 HOW_TITLES = "the same, to the title of the first preset: at a start like the last one, and at a first start"
@@ -36,13 +37,15 @@ HOW_TITLES = "the same, to the title of the first preset: at a start like the la
 def paint(
     command: tuple[str, ...], words: tuple[str, ...], seconds: float = PATIENCE_S, state: str = ""
 ) -> list[float]:
-    """Return seconds from the command until each of the words is sent. Raises TimeoutError."""
+    """Return the seconds from the command until each of the words has been sent. Raises TimeoutError."""
     with program(command, state=state) as terminal:
         return [terminal.arrival(word, seconds) - terminal.begun for word in words]
 
 
 def measure() -> list[Row]:
-    """Return ours against bare, to the first word and to the presets, and the other programs' times."""
+    """Return our times compared with the bare app, to the first word and to the presets, and the other
+    programs' times.
+    """
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:
         sides: dict[str, Callable[[], list[float]]] = {
@@ -51,7 +54,7 @@ def measure() -> list[Row]:
             "first": lambda: paint(LAB, (title,)),
         }
         for side in sides.values():
-            side()  # from here on, files are cached and titles saved
+            side()  # from here on, files are cached and titles are saved
         took: dict[str, list[list[float]]] = {name: [] for name in sides}
         for number in range(PAIRS):
             for name in list(sides)[:: 1 if number % 2 else -1]:

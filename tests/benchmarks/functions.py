@@ -31,8 +31,8 @@ Call = Callable[..., Any]
 class Asked:
     """A function by name, its input shapes, and the mode.
 
-    refused: part of the message that rejects it. call: by hand, a function of the input tensors, given the
-    file's names; by default the named function.
+    refused: part of the message that rejects it. call: the call by hand, a function of the input tensors,
+    given the file's names; by default, the named function.
     """
 
     name: str
@@ -131,7 +131,9 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return one call by hand. A function that returns a callable with inputs is called once to get them."""
+    """Return one call by hand. A function that returns a callable with inputs is called once to
+    obtain them.
+    """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:
         first, *path = asked.name.split(".")
@@ -162,7 +164,7 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield each function that opens, measured both ways; messages about the others go to standard error."""
+    """Yield each function that opens, measured both ways. Messages about the others go to standard error."""
     for asked in cases:
         tf.keras.backend.clear_session()
         opening = Opening(inputs=checked([parse(each) for each in asked.shapes]))

@@ -20,7 +20,9 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
     print(time.monotonic(), flush=True)
 """
-"""Exits by itself if the benchmark was killed, and reports its busy times on the system-wide clock."""
+"""A hog's code. It exits by itself if the benchmark was killed, and reports its busy times on the system-wide
+clock.
+"""
 
 
 @contextmanager

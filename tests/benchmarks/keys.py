@@ -19,7 +19,9 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return seconds from a key until cells of the preset list are sent; nothing else draws there."""
+    """Return the seconds from a key press until cells of the preset list are sent; no other code
+    draws there.
+    """
     mark = terminal.sent
     at = terminal.press(key)
     return terminal.until_drawn(mark, columns=(2, 31), rows=(3, 30), seconds=patience_s) - at

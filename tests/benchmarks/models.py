@@ -50,7 +50,9 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""A user's choice for the last layer's output if the file has no loss; otherwise the mean square."""
+"""A user's choice of loss for the output of the last layer if the file has no loss; otherwise the mean
+square.
+"""
 
 
 def script(

@@ -32,7 +32,7 @@ DRAWS = 500
 
 
 def arms(tf: Any) -> dict[str, Callable[[], object]]:
-    """Return one call of each arm."""
+    """Return a function for one call of each arm."""
     signal = tf.random.stateless_normal((16_384,), seed=(1, 2))
     square = tf.random.stateless_normal((256, 256), seed=(3, 4))
 
@@ -141,8 +141,8 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: the scatter of processes and its sources, with 95% bootstrap intervals (minutes
-    kept).
+    """Return a row per arm: the scatter of processes and its sources, with 95% bootstrap intervals (which
+    keep the minutes).
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",
@@ -199,7 +199,7 @@ def _share(rows: Sequence[Row], arm: str) -> float:
 
 
 def _ratio(rows: Sequence[Row], arm: str) -> float:
-    """Return a fork's time over a fresh process's, minute by minute."""
+    """Return a fork's time over that of a fresh process, minute by minute."""
     both = [
         [statistics.fmean(g) for g in _groups([r for r in rows if r["minute"] == m], arm, kind, "minute")]
         for m in sorted({row["minute"] for row in rows})
@@ -210,7 +210,9 @@ def _ratio(rows: Sequence[Row], arm: str) -> float:
 
 
 def _drawn(rows: Sequence[Row], draw: random.Random) -> list[Row]:
-    """Return resampled rows: zygotes within each minute, forks within each zygote, fresh ones by minute."""
+    """Return resampled rows: zygotes within each minute, forks within each zygote, fresh processes by
+    minute.
+    """
     units: dict[tuple[float, int], list[Row]] = defaultdict(list)
     for row in rows:
         units[row["minute"], row["zygote"]].append(row)

@@ -29,12 +29,12 @@ def ready() -> tuple[float, float]:
 
 
 def started(text: str) -> bool:
-    """Return whether the worker has loaded TensorFlow: the first line then names the machine."""
+    """Return whether the worker has loaded TensorFlow, in which case the first line names the machine."""
     return "TF 2" in text.splitlines()[0] or "warming up" in text or sampled(text)
 
 
 def sampled(text: str) -> bool:
-    """Return whether the plot shows a sample: a warm-up sample, labelled as such, or counted rounds."""
+    """Return whether the plot shows a sample: a warm-up sample, labelled as such, or a counted round."""
     return "warming up: not counted" in text or any(
         word in text.splitlines()[0] for word in ("round", "measuring,")
     )
@@ -53,7 +53,7 @@ def alone() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure alternating pairs."""
+    """Measure pairs of both, in alternation."""
     alone()
     pairs = [(ready(), alone()) for _ in range(PAIRS)]
     ratios = [shown / bare for (_, shown), bare in pairs]

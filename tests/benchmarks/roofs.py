@@ -123,7 +123,7 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
-    """Return a row, met within 10%; our product may be faster than that BLAS, because a roof is the
+    """Return a row that is met within 10%. Our product may be faster than that BLAS, because a roof is the
     maximum.
     """
     if not theirs:
@@ -181,7 +181,7 @@ class Held:
 
     @property
     def beyond(self) -> bool:
-        """True if it beat its bound by more than its interval."""
+        """True if the arm beat its bound by more than its interval."""
         return self.bound_s > self.high_s
 
 
@@ -252,7 +252,7 @@ def held(preset: str, state: RunState) -> Iterator[Held]:
 
 
 def all_held() -> tuple[list[Held], Roofs]:
-    """Return every preset's arms; those beyond their roof are checked again with remeasured roofs.
+    """Return every preset's arms. Those that exceed their roof are checked again with remeasured roofs.
 
     A roof measured on a busy machine is too low, so the best measurement counts.
     """
@@ -273,7 +273,7 @@ def all_held() -> tuple[list[Held], Roofs]:
 
 
 def bounds() -> list[Row]:
-    """Return how many arms beat their bound, which must be none."""
+    """Return the number of arms that beat their bound, which must be 0."""
     found, _ = all_held()
     beyond = [each for each in found if each.beyond]
     named = "".join(
@@ -294,7 +294,7 @@ def bounds() -> list[Row]:
 
 
 def table(found: list[Held]) -> str:
-    """Arm → achieved, roof, bound."""
+    """Return the table with arm, achieved rate, roof and bound."""
     lines = [
         "| preset | size | arm | achieved | roof | of the roof | bound | measured | bound by |",
         "|" + "---|" * 9,

@@ -51,7 +51,7 @@ def large_run() -> Iterator[object]:
         nodes = tuple(
             e.Node(f"model/block_{i}/mul", "Mul", "GPU:0", bytes=64 * i) for i in range(start, start + 1_000)
         )
-        # As sent by a worker, where words shared by rows are separate strings.
+        # Like a worker's events, in which words shared by rows are separate strings.
         yield e.decode(e.encode(e.Placement(run="r1", arm=arms[4].id, nodes=nodes)))
     for index in range(SAMPLES // len(arms)):
         blocks = tuple(
@@ -114,7 +114,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # All rounds at once; a real run sends them one by one.
+        # Apply all rounds at once; a real run sends them one by one.
         here.changed(~Change.NOTHING)
         await drawn(app)
         held = [await held_up(app) for _ in range(PAINTS)]
@@ -158,7 +158,7 @@ async def held_up(app: "TestLab") -> float:
 
     assert app.painter is not None
     painter, state = app.painter, app.painter._lab.state.shown
-    state.version += 1  # as after a round: no figure is cached
+    state.version += 1  # as after a round, so that no figure is cached
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()
@@ -185,7 +185,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Wait until everything that a key triggered is done and drawn."""
+    """Wait until everything that a key triggered is finished and drawn."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 
@@ -199,12 +199,12 @@ def rss() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure each scene in a separate process; return the slowest view and the memory of each."""
+    """Measure each scene in a separate process; return the slowest view of each and its memory."""
     rows = []
     for name, words in SCENES.items():
         with tempfile.TemporaryDirectory() as place:
             command = [sys.executable, "-m", "tests.benchmarks.scale", place]
-            # In a separate process, because memory for writing a history is not the lab's.
+            # Use a separate process, so that the memory for writing a history does not count as the lab's.
             if name == "run":
                 subprocess.run([*command, "history"], check=True, timeout=600)
             done = subprocess.run([*command, name], stdout=subprocess.PIPE, check=True, timeout=600)

@@ -1,4 +1,4 @@
-"""Time from a slider's rest to the first new sample on the plot, with a warm worker."""
+"""Time from the end of a slider's movement to the first new sample on the plot, with a warm worker."""
 
 import itertools
 import statistics
@@ -43,7 +43,7 @@ def slide(terminal: Terminal, key: str) -> float:
 
 
 def measure() -> list[Row]:
-    """Measure slides in both directions; the first one, which loads shared code, is not counted."""
+    """Measure slides in both directions. The first slide, which loads shared code, is not counted."""
     with tempfile.TemporaryDirectory() as folder:
         preset = Path(folder) / "one-graph.toml"
         preset.write_text(PRESET)

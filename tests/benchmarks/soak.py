@@ -38,12 +38,13 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""A resumed run keeps its id, so it is stopped and another started; and a busy machine may open a page after
-the key that should close it."""
+"""Seconds after which a run is started again. A resumed run keeps its id, so it is stopped and another started; and a
+busy machine may open a page after the key that should close it.
+"""
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys typed before waiting for each run, in turn. `r` follows if they start no run."""
+"""Keys to type in turn before waiting for each run. `r` follows if they start no run."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -53,7 +54,7 @@ HOW = (
 
 
 class Held(msgspec.Struct, frozen=True):
-    """Resources of the lab after that many runs, in bytes; `objects`: number tracked by the garbage
+    """Resources of the lab after that many runs, in bytes. `objects`: number tracked by the garbage
     collector.
     """
 
@@ -71,7 +72,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def lab(told: str) -> int:
-    """Run the lab, which writes its resources to a file on USR1."""
+    """Run the lab; on SIGUSR1 it writes its resource usage to a file."""
     from tests.faults.program import PRESETS, WORKER
     from tuilab.runner.supervisor import Supervisor
     from tuilab.tui.app import run
@@ -105,7 +106,7 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
 
 
 class Soak:
-    """One session in a separate folder."""
+    """One session in its own folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.look = folder, folder / "look"
@@ -122,13 +123,13 @@ class Soak:
         self.history: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Wait until it is ready to measure."""
+        """Wait until the lab is ready to measure."""
         self.terminal.see("ready, r measures")
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
     def over(self) -> int:
-        """Return the number of finished runs in the history; all must have ended well or been replaced by the
-        next.
+        """Return the number of finished runs in the history. Each must have ended well or been replaced by
+        the next.
         """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
@@ -146,10 +147,10 @@ class Soak:
         return bool(self.history.execute("SELECT 1 FROM runs WHERE status IS NULL LIMIT 1").fetchone())
 
     def run(self, number: int) -> None:
-        """Make one more run, with the keys whose turn it is."""
+        """Make one more run, with the next keys in turn."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
-            # Escape alone is recognised by the pause after it, which a busy machine may delay.
+            # A pause after Escape shows that the key was pressed alone; a busy machine may delay the pause.
             self.terminal.press(PAGES[number // 25 % len(PAGES)])
             time.sleep(1)
             self.terminal.press("\x1b")
@@ -206,7 +207,9 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """Yield the lab's resources after every fiftieth run; with `hours`, every hour until they are over."""
+    """Yield the lab's resources after every fiftieth run; with `hours`, every hour until that time has
+    passed.
+    """
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))
         begun = time.monotonic()

@@ -1,5 +1,5 @@
-"""Whether the machine was idle enough for a figure: benchmarks wait for that, and report what they
-observed.
+"""Checks whether the machine was idle enough for a figure. Benchmarks wait for that, and report other
+activity.
 """
 
 import os
@@ -13,7 +13,7 @@ LOOK_S = 2.0
 
 
 def wait(limit_s: float = 900.0) -> None:
-    """Wait until others use less than 5% of the processors for two seconds, up to a limit."""
+    """Wait until other processes use less than 5% of the processors for two seconds, up to a limit."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit_s:
         before = interference.read_counters()
@@ -26,15 +26,15 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """Processor use by others during a benchmark. Children count as the benchmark's own once they
-    have ended.
+    """Measures the processor use of other processes during a benchmark. Children count as the benchmark's own
+    once they have ended.
     """
 
     def __init__(self) -> None:
         self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
-        """Return a sentence for the table; call it after every child has ended."""
+        """Return a sentence for the table. Call it after every child has ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not tell what others used meanwhile."

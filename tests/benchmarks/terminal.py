@@ -105,12 +105,12 @@ class Terminal:
         return time.monotonic()
 
     def at(self, position: int) -> float:
-        """Return when the byte at that position arrived."""
+        """Return the time at which the byte at that position arrived."""
         counts = [count for _, count in self.arrivals]
         return self.arrivals[bisect.bisect_right(counts, position)][0]
 
     def arrival(self, word: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the word is sent; return when it arrived. Raises TimeoutError."""
+        """Wait until the word is sent; return the time at which it arrived. Raises TimeoutError."""
         wanted = word.encode()
         self.until(lambda: wanted in self._all, seconds, word)
         return self.at(self._all.find(wanted) + len(wanted) - 1)
@@ -118,8 +118,8 @@ class Terminal:
     def until_drawn(
         self, mark: int, columns: tuple[int, int], rows: tuple[int, int], seconds: float = PATIENCE_S
     ) -> float:
-        """Wait until cells in a part of the screen are sent, after that many bytes; return when they
-        arrived.
+        """Wait until cells in a part of the screen are sent, after that many bytes; return the time at which
+        they arrived.
         """
         found: list[int] = []
 
@@ -141,7 +141,7 @@ class Terminal:
         return self.until(lambda: all(w in self.text for w in words), seconds, " ".join(words))
 
     def settle(self, still_s: float = 1.0, seconds: float = PATIENCE_S) -> None:
-        """Wait until nothing has arrived for that long."""
+        """Wait until nothing has arrived for that many seconds."""
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:
@@ -151,7 +151,7 @@ class Terminal:
         return at
 
     def bytes_in(self, seconds: float) -> int:
-        """Return how many bytes arrive in that time from now on."""
+        """Return the number of bytes that arrive in that time from now on."""
         before = self.sent
         time.sleep(seconds)
         return self.sent - before
@@ -189,7 +189,7 @@ class Terminal:
 def program(
     command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, state: str = ""
 ) -> Iterator[Terminal]:
-    """Run a program in a terminal of 120 × 40, with separate folders. colors: truecolor or 256.
+    """Run a program in a terminal of 120 × 40, with its own folders. colors: truecolor or 256.
 
     state: the folder of its saved preferences, a fresh one by default.
     """

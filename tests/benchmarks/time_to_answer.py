@@ -33,7 +33,9 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario
 
 VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
-"""Not pinned, because the others call the function without a device scope, which costs 0.5 µs."""
+"""The device is not pinned, because the other tools call the function without a device scope, which costs 0.5
+µs.
+"""
 SETUP = """
 import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np, tensorflow as tf
@@ -44,12 +46,14 @@ stft(signal)
 """
 STATEMENT = "stft(signal)"
 WARM = 3
-"""Answers of a warm worker each time."""
+"""Number of answers that a warm worker gives each time."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Who answered, after how long, and what. runs: what each of several fresh processes found."""
+    """One tool's answer: its name, the time it took, and its figure. runs: the figures of several fresh
+    processes.
+    """
 
     who: str
     wall_s: float
@@ -61,12 +65,12 @@ class Answer:
 
     @property
     def half(self) -> float:
-        """Half the interval's width over the median."""
+        """Half the interval's width, relative to the median."""
         return (self.high - self.low) / 2 / self.median
 
 
 def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
-    """Return an answer with our interval of the samples' median."""
+    """Return an answer with tuilab's own interval for the samples' median."""
     found = estimate(samples)
     assert found is not None
     nothing = float("nan")
@@ -75,7 +79,7 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
 
 
 def command(*words: str, data: str) -> bytes:
-    """Return what `tuilab` prints in a fresh process. data: its data folder."""
+    """Return the output of `tuilab` in a fresh process. data: its data folder."""
     environment = {**os.environ, "TUILAB_DATA": data, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
@@ -84,7 +88,7 @@ def command(*words: str, data: str) -> bytes:
 
 
 def cold(budget: BudgetName, data: str) -> Answer:
-    """Time the command in a fresh process, to its exit."""
+    """Time the command in a fresh process, up to its exit."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
     words = ["stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json", "--budget", budget]
     begun = time.perf_counter()
@@ -122,7 +126,7 @@ def pyperf() -> Answer:
         import pyperf as module
 
         runs = module.BenchmarkSuite.load(str(path)).get_benchmarks()[0].get_runs()
-    # Values within a process are correlated; the processes are independent.
+    # Values within a process are correlated, but the processes are independent.
     means = tuple(fmean(run.values) for run in runs if run.values)
     return replace(answer(f"pyperf timeit, {len(means)} processes", wall, list(means)), runs=means)
 
@@ -141,7 +145,7 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """Yield all installed tools in turn; tuilab first, last and in between, so that it sees the same
+    """Yield all installed tools in turn; tuilab is first, last and in between, so that it sees the same
     drift.
     """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
@@ -194,10 +198,10 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return whether tuilab's answers and the other tool's processes agree, by the variation of their own
-    runs.
+    """Return whether tuilab's answers and the other tool's processes agree, judged by the variation among
+    their own runs.
 
-    An interval within one process says nothing about the next: this STFT's graph takes one of several paths,
+    An interval within one process does not apply to the next: this STFT's graph takes one of several paths,
     87 to 105 µs, and keeps it.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])

@@ -60,7 +60,7 @@ class Run(msgspec.Struct):
 
     @property
     def state(self) -> RunState:
-        """Return the state that they add up to."""
+        """Return the state that the events add up to."""
         state = RunState()
         for event in self.told:
             state.apply(event)
@@ -81,7 +81,7 @@ class Run(msgspec.Struct):
 
 
 def one(worker: Worker, count: int) -> Run:
-    """Measure a run with that many hogs."""
+    """Measure a run with that many competing hogs."""
     declaration = find("stft").declaration
     budget = Budget(
         name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S

@@ -97,7 +97,7 @@ Figures = dict[str, float]
 
 
 def run(folder: Path, name: str, *, watched: bool) -> Figures:
-    """Return what a program reports about itself. Raises CalledProcessError if it fails."""
+    """Return a program's report about itself. Raises CalledProcessError if it fails."""
     file = folder / f"{name}.py"
     file.write_text(BEGIN + PROGRAMS[name] + END)
     command = [sys.executable, str(file)]
@@ -111,7 +111,7 @@ def run(folder: Path, name: str, *, watched: bool) -> Figures:
 
 
 def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
-    """Return pairs for a program, alone and watched."""
+    """Return pairs of runs of a program, alone and watched."""
     rng, out = random.Random(name), []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
@@ -124,7 +124,7 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 
 
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
-    """Return a program's own time, first step and memory, each with its limit; a single pair is not judged.
+    """Return a program's own time, first step and memory, each with its limit. A single pair is not judged.
 
     Its processor time is listed too, because other programs on the machine affect it less.
     """

@@ -1,4 +1,4 @@
-"""The lab in a browser: a run made in headless Chromium, and foreign pages kept out."""
+"""The lab in a browser: a run made in headless Chromium, and other sites' pages kept out."""
 
 import contextlib
 import json
@@ -50,7 +50,7 @@ def test_only_its_own_pages_reach_the_lab(host, origin, served, fits):
 
 @contextlib.contextmanager
 def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
-    """Serve a lab from its own folder; yields its address with the token, and the folder."""
+    """Serve a lab from its own folder; yield its address with the token, and the folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -141,7 +141,7 @@ def test_a_port_in_use_is_reported_in_one_line(shared):
 
 
 def workers_below(server: psutil.Process) -> list[psutil.Process]:
-    """Return the workers of its labs. Other processes may end before their command line is read."""
+    """Return the workers of the server's labs. Other processes may end before their command line is read."""
     found = []
     for process in server.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -184,7 +184,7 @@ def test_killing_the_server_leaves_no_process(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
-    """It must not block the next page or the server's exit, and it is reported."""
+    """A stopped or killed lab is reported, and does not block the next page or the server's exit."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -266,7 +266,7 @@ def kept_runs(data: Path) -> list[dict]:
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
-    """Keys work from the first moment, without a click."""
+    """Keys work immediately, without a click."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
     port = int(url.split(":")[2].partition("/")[0])

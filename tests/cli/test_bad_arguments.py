@@ -1,4 +1,6 @@
-"""No argument of any command leads to a traceback, an escape sequence on the terminal, or a hang."""
+"""Whatever its arguments, no command shows a traceback, sends an escape sequence to the terminal,
+or hangs.
+"""
 
 import os
 import random
@@ -43,12 +45,12 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""These work without arguments, so only rejected ones are tried."""
+"""Commands that work without arguments, so only rejected arguments are tried."""
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with a history of two runs and some special files."""
+    """Create a folder with a history of two runs and some special files."""
     folder = tmp_path_factory.mktemp("place")
     store = Store.open(folder / "data")
     for run in ("a" * 32, "b" * 32):
@@ -83,7 +85,7 @@ def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
 
 
 def call(words: list[str]) -> tuple[int, str]:
-    """Return the exit code and all output."""
+    """Return the exit code and all output of a command."""
     code, out, err = here(*words)
     return code, out + err
 

@@ -27,7 +27,7 @@ print(time.perf_counter() - t)
 
 @pytest.fixture
 def small():
-    """One real run of the first preset and its folder, shared by the tests that read it."""
+    """Make one real run of the first preset in its own folder, shared by the tests that read it."""
 
     def run(folder: Path) -> dict[str, str]:
         words = ("--set", "samples=64k", "--budget", "quick", "--json", "--check")
@@ -47,7 +47,7 @@ def test_run_prints_one_object_with_real_medians(small):
     assert set(cpu) == {"eager", "graph", "xla"}
     for arm in cpu.values():
         assert (arm["status"], arm["device"]) == ("ok", "CPU:0")
-        # A busy machine may not get that far within the budget; then the arm has a flag.
+        # A busy machine may not reach the precision within the budget; the arm is then flagged.
         short = any(flag["code"] == "precision" for flag in arm["flags"])
         assert arm["median_s"] > 0 and arm["first_call_s"] > 0
         assert (arm["n"] >= 20 and arm["ci95_s"] is not None) or short

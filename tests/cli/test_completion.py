@@ -1,4 +1,4 @@
-"""Shell completion of commands, presets, parameters and runs; a misspelled name gets a suggestion."""
+"""Shell completion of commands, presets, parameters and runs; a misspelled name yields a suggestion."""
 
 import pytest
 

@@ -20,7 +20,7 @@ def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> 
     assert device["triad"] > 0 and set(device["launch_s"]) == {"eager", "graph", "xla"}
     assert {"float32", "float64", "bfloat16"} <= set(device["peaks"])
     words = ("run", "float64-matmul", "--budget", "quick", "--mode", "graph", "--against", "t4", "--json")
-    # The preset's product of 2 x 2 has a bound below 1 µs, which no answer mentions.
+    # The bound for the preset's product of 2 x 2 is below 1 µs; no answer mentions such a bound.
     size = [word for axis in "mkn" for word in ("--set", f"{axis}=512")]
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring this machine" not in run.stderr, run.stderr

@@ -1,4 +1,4 @@
-"""Which part of a run is measured when it is resumed, and when it cannot be."""
+"""Which part of a run is measured when it is resumed, and when it cannot be resumed."""
 
 import json
 import re
@@ -92,7 +92,7 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """A run of two environments with these rounds per process; `new` has settings."""
+    """Return a run of two environments with these rounds per process; `new` has settings."""
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [
         e.MachineJoined(run="r", host=name, machine=machine(environment=folder, settings=given))
@@ -164,7 +164,7 @@ def test_a_host_that_has_changed_begins_a_new_run():
 
 
 def test_gpu_memory_used_by_others_does_not_change_the_machine():
-    """The memory that TensorFlow may use of a GPU is what is free when it opens it."""
+    """The memory that TensorFlow may use is the memory that is free when it opens the GPU."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
         for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))

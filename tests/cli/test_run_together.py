@@ -1,4 +1,4 @@
-"""Devices measured at once, by two real workers; two logical CPUs replace two devices."""
+"""Devices measured at once, by two real workers. Two logical CPUs replace two devices."""
 
 import json
 

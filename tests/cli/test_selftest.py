@@ -29,7 +29,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """The worker's answers."""
+    """Return the worker's answers."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

@@ -1,4 +1,4 @@
-"""Only SQLite opens a history: any other open and close in the process drops SQLite's locks on it."""
+"""Only SQLite opens a history, because any other open and close in the process drops SQLite's locks on it."""
 
 import asyncio
 import os
@@ -51,7 +51,7 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite, and nothing else, has opened it since the last call."""
+        """Assert that SQLite, and no other code, has opened it since the last call."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 
@@ -72,7 +72,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """Opening it to find that it is a database, or not a recording, would drop the locks as well."""
+    """An open to detect that it is a database, or not a recording, would drop the locks as well."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)

@@ -30,7 +30,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
-"""Needed only for measuring on other machines."""
+"""Modules needed only for measuring on other machines."""
 
 
 def test_the_screen_loads_no_tensorflow_or_plot_or_fleet():

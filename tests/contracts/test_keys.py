@@ -10,7 +10,7 @@ from tuilab.tui.keys import declared, key_name
 
 FOLDER = Path(tuilab.__file__).parent
 OF_THE_FILE = {"keymap.py"}
-"""Describes how to write keys in the user's file."""
+"""Files that describe how to write keys in the user's own file."""
 VALUE = "#"
 NAMED = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
 LETTER = re.compile(r"(?<![\w.'`/{*#×=-])(?<![\d#] )(?:[b-zB-HJ-Z]|(?<=\()\d(?=\)))(?![\w.'`/}*=×-])")
@@ -50,7 +50,7 @@ def test_no_sentence_names_a_key():
 
 
 NO_KEY = {"n", "%"}
-"""As in "n rounds" and "the 95% interval"."""
+"""Words that look like keys but are not, as in "n rounds" and "the 95% interval"."""
 
 
 def test_no_help_names_a_key():

@@ -11,7 +11,7 @@ SYSTEM = {
     "worker/machine.py", "worker/models/opening_watch.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
     "worker/selftest/surroundings.py",
 }  # fmt: skip
-"""These read kernel files, or the system's own libraries and packages."""
+"""Files that read kernel files, or the system's own libraries and packages."""
 OWN = {
     "documents/api/tables.py": "the package's own tables",
     "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
@@ -63,7 +63,7 @@ def test_the_contract_detects_each_way():
 
 
 def undecoded(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield code that misses a decoding error, or fails if the home folder is unknown."""
+    """Yield code that does not handle a decoding error, or that fails if the home folder is unknown."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             names = {each.attr for each in ast.walk(node.type) if isinstance(each, ast.Attribute)}
@@ -114,7 +114,7 @@ def test_the_contract_detects_a_forgotten_check():
 
 
 def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
-    """Yield runs of this Python in which a module of the current folder could shadow a library."""
+    """Yield calls that run this Python such that a module in the current folder could shadow a library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call | ast.List | ast.Tuple):
             words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]

@@ -13,12 +13,14 @@ CHANGES = {name for name in vars(LabState) if name.islower() and not name.starts
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state, by its name: `state`, `lab_state`, `self.lab.state`."""
+    """Return whether the expression is a lab's state, judged by its name: `state`, `lab_state`,
+    `self.lab.state`.
+    """
     return ast.unparse(node).rpartition(".")[2] in ("state", "lab_state")
 
 
 def written(file: Path) -> list[str]:
-    """Return where a file writes to a lab's state, or calls what changes it."""
+    """Return the places where a file writes to a lab's state, or calls a function that changes it."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         targets = node.targets if isinstance(node, ast.Assign) else ()
@@ -32,11 +34,11 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internals of a lab: what it measures and stores with."""
+"""Internals of a lab, with which it measures and stores."""
 
 
 def reached(file: Path) -> list[str]:
-    """Return where a file reaches past a lab or a history into its internals."""
+    """Return the places where a file uses the internals of a lab or a history."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:

@@ -1,4 +1,4 @@
-"""Files are written only through `tuilab.model.files`. Anything else may leave half of one on a full disk."""
+"""Files are written only through `tuilab.model.files`. Other code may leave half a file on a full disk."""
 
 import ast
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ OTHER = {
     "worker/measure/memory.py": "resets the kernel's peak of this process, in /proc",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
-"""Files that open something for writing themselves, and why it is not a file to write."""
+"""Files that open something for writing themselves, with the reason why this does not apply to them."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:

@@ -1,1 +1,1 @@
-"""Every figure and word about one quantity of a run agrees, wherever it appears."""
+"""Every figure and word about one quantity of a run agrees with the others, wherever it appears."""

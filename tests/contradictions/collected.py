@@ -34,7 +34,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""What may limit an arm, with its phases; Python and a workload's own phases are left out."""
+"""The bounds of an arm, each with its phases; Python and a workload's own phases are left out."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -44,28 +44,28 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings with a share of a call, and the phases of that share."""
+"""Findings that give a share of a call, with the phases of that share."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
-"""`12% of 199 GFLOP/s`, `71% of a call`."""
+"""Matches `12% of 199 GFLOP/s`, `71% of a call`."""
 CLAUSE = r"; the medians divide to [\d.,]+×"
-"""Appended if the quotient is outside the ratio's interval."""
+"""Appended if the quotient of the medians is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
 )
-"""`7.5× faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
+"""Matches `7.5× faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
 JUDGED = re.compile(
     rf"took {TIME}, .*? {TIME}: ([\d.,]+)× (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
 )
-"""`CPU alone took 25 ms, CPU shared 47 ms: 1.88× faster [1.75 2.02]`."""
+"""Matches `CPU alone took 25 ms, CPU shared 47 ms: 1.88× faster [1.75 2.02]`."""
 
 
 INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIME} instead of {TIME}")
-"""`dispatch takes 560 µs instead of 3.77 ms`."""
+"""Matches `dispatch takes 560 µs instead of 3.77 ms`."""
 
 
 def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
@@ -120,7 +120,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Check that no arm exceeds its machine's limit, and no part is longer than the whole."""
+    """Check that no arm exceeds its machine's limit, and that no part is longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -140,7 +140,7 @@ def _more_than_all(result: RunResult) -> Iterator[str]:
 
 
 def _ratios(result: RunResult) -> Iterator[str]:
-    """Check that a ratio next to two medians is their quotient, or states that it is not."""
+    """Check that a ratio next to two medians is their quotient, or that the text states why not."""
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another, clause = found.groups()
         yield from _quotient(ratio, between + clause, one, unit, other, another, found[0])
@@ -160,8 +160,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Check that the answer and Compare give an arm that is not the fastest the same ratio, with the same
-    digits.
+    """Check that the answer and Compare give the same ratio, with the same digits, for an arm that is not the
+    fastest.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():
@@ -184,8 +184,8 @@ def _behind(result: RunResult) -> Iterator[str]:
 def _quotient(
     ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
-    """Check that dividing the two figures gives a ratio within the interval, or that the text explains why
-    not.
+    """Check that the quotient of the two figures is within the ratio's interval, or that the text explains
+    why not.
     """
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
     digits = ratio.replace(",", "")
@@ -231,7 +231,7 @@ def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
 
 
 def _together(arm: ArmResult) -> Iterator[tuple[str, ...]]:
-    """Yield the phases that a claim may refer to: each separately, and the copies."""
+    """Yield the phases that a claim may refer to: each one alone, and all copies together."""
     yield from ((phase,) for phase in (*arm.phases_s, "input_wait", "dispatch"))
     yield ("copy_in", "copy_out")
 
@@ -315,7 +315,7 @@ def _texts(state: RunState, result: RunResult, arm: ArmResult) -> Iterator[str]:
                 yield f"the timeline says {shares!r}, the account {part.phase} {percent(share)}"
     for name in ("markdown", "html"):
         page = FORMATS[name][1](result, state)
-        # Only an HTML page has tags: in Markdown, text between "< 0.1%" and a later ">" is text.
+        # Only an HTML page has tags. In Markdown, the characters between "< 0.1%" and a later ">" are text.
         page = page.replace("\\", "") if name == "markdown" else re.sub(r"<[^>]*>", "", page)
         if f"{median} = " not in page:
             yield f"{name} lacks the phases of {median}"

@@ -1,4 +1,4 @@
-"""Twenty functions as people write them; test_contradictions checks that all statements about them agree."""
+"""Twenty functions as people write them; test_contradictions checks that all statements about each agree."""
 
 import numpy as np
 import tensorflow as tf

@@ -150,7 +150,7 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """At the article's sizes, and at the ends of the slider as far as memory and time permit."""
+    """Runs at the article's sizes, and at the ends of the slider as far as memory and time permit."""
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 
@@ -158,7 +158,7 @@ def test_presets(worker: Worker, name: str, size: str) -> None:
 def end(preset: Preset, size: str) -> dict[str, int]:
     """Return the smallest or largest value of the workload's axis that fits the limits.
 
-    These are a gigabyte, and 10¹² operations per call, which take two cores about ten seconds.
+    The limits are a gigabyte, and 10¹² operations per call, which take two cores about ten seconds.
     """
     workload = find(preset.workload)
     axis = workload.declaration.parameter(workload.declaration.axis)

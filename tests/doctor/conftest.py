@@ -10,7 +10,7 @@ RUN_PATH = ":".join(
     f"$ORIGIN/../nvidia/{name}/lib"
     for name in ("cuda_runtime", "cublas", "cufft", "cusparse", "cudnn", "nccl", "cuda_cupti")
 )
-"""As in TensorFlow 2.21: the folder of every CUDA wheel except cusolver."""
+"""The search path in TensorFlow 2.21: the folder of every CUDA wheel except cusolver."""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,7 @@ def machine(tmp_path: Path, stub: Path, framework: Path) -> Machine:
 
 @pytest.fixture
 def no_driver() -> None:
-    """Skip rows that need a loader without libcuda on a machine that has it."""
+    """Skip situations that need a loader without libcuda on a machine that has libcuda."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -40,7 +40,7 @@ def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Pa
 
 @dataclass
 class Machine:
-    """Set up by a test, then examined. `stub` is the compiled driver."""
+    """A fake machine that a test sets up and then examines. `stub` is the compiled driver."""
 
     folder: Path
     stub: Path
@@ -52,7 +52,7 @@ class Machine:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
         for made in (self.root / "dev", self.root / "proc", self.site, self.lib):
             made.mkdir(parents=True)
-        # An empty folder means an unreadable bus; any device makes it a bus without NVIDIA.
+        # An empty folder means an unreadable bus. With any device, it is a bus without NVIDIA.
         self.pci("0000:00:00.0", "0x8086", "0x060000")
         (self.root / "etc").mkdir()
         (self.root / "etc/os-release").write_text('ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n')
@@ -109,7 +109,7 @@ class Machine:
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Make opening device files with that path part fail with the error number `why`."""
+        """Make opening device files whose path contains that part fail with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -132,7 +132,7 @@ class Machine:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
 
     def tensorflow(self, name: str = "tensorflow", version: str = "2.21.0") -> None:
-        """Add TensorFlow, as metadata and as the library whose search path matters."""
+        """Add TensorFlow, as metadata and as the library whose search path applies."""
         wheels = [f"{wheel}<13.0,>=9.1; extra == 'and-cuda'" for wheel in CUDA_WHEELS]
         self.package(name, version, ("numpy>=1.26", *wheels))
         self.package("pip", "25.0")
@@ -153,7 +153,7 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """Set what TensorFlow's child prints, and Python code to run afterwards."""
+        """Set the output of TensorFlow's child, and Python code to run afterwards."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"
@@ -185,7 +185,7 @@ class Machine:
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
-        """Add everything that a working GPU needs; a test then removes one thing."""
+        """Add everything that a working GPU needs. A test then removes one part."""
         self.gpu()
         self.kernel()
         self.driver()

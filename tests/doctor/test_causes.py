@@ -1,4 +1,6 @@
-"""Rarer causes and other forms of the common ones (test_situations.py): a fake machine, cause and fix."""
+"""Rarer causes, and other forms of the common ones (test_situations.py), each with a fake machine, cause and
+fix.
+"""
 
 import errno
 import sys
@@ -155,7 +157,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
-    """This happens with TensorFlow 2.21's own wheels: libcusolver's folder is not on its search path."""
+    """TensorFlow 2.21's own wheels cause this: libcusolver's folder is not on its search path."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"
@@ -181,9 +183,10 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
     ("capability", "log", "error", "code", "words", "fix"),
     [
         ("12.0", lines.newer("12.0a"), "", "gpu-newer-than-build", "8.9 and PTX for 9.0", ""),
-        # Capability 9.0 has PTX but no machine code: everything works, but the first calls wait.
+        # Capability 9.0 has PTX but no machine code: everything works, but the first calls wait for
+        # compilation.
         ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
-        # TensorFlow claims PTX support, wrongly.
+        # TensorFlow wrongly claims that its PTX serves this GPU.
         ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and later", ""),
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
         # tensorflow#45450.

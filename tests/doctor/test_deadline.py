@@ -1,4 +1,4 @@
-"""Whatever hangs, the doctor ends, reports what hung, and leaves no process behind."""
+"""Whatever hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def test_grandchildren_die_with_the_child():
     assert ran.code is None
     grandchild = int(ran.out)
     try:
-        # The kernel ends it after the signal was sent, not before.
+        # The kernel ends a process after the signal was sent, not at once.
         psutil.Process(grandchild).wait(10)
     except psutil.NoSuchProcess:
         pass
@@ -99,7 +99,7 @@ def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
 
 
 def compiling(machine: Machine, seconds: float) -> None:
-    """Make TensorFlow announce PTX and then take `seconds` for its first op."""
+    """Make TensorFlow announce PTX compilation and then take `seconds` for its first op."""
     machine.healthy()
     gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability="9.0")
     done = encode(Tried(what="Mul", device="GPU:0", seconds=seconds))
@@ -126,7 +126,9 @@ def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.Mo
 
 
 def left_behind(mark: str) -> list[int]:
-    """Return children of this process with the mark in their environment, after a moment to exit."""
+    """Return children of this process with the mark in their environment, after a moment in which they can
+    exit.
+    """
     time.sleep(0.2)
     out = []
     for child in psutil.Process().children(recursive=True):

@@ -1,4 +1,4 @@
-"""The causes alone: pure functions of findings."""
+"""The causes alone, as pure functions of findings."""
 
 from pathlib import Path
 
@@ -216,7 +216,7 @@ def test_every_finding_leads_to_a_cause(findings: Findings):
 
 
 def test_every_cause_says_what_it_is():
-    """As docs/doctor.md requires of new causes."""
+    """docs/doctor.md requires this of new causes."""
     for layer, judge in NO_GPU + GPU_LISTED:
         assert layer and (judge.__doc__ or "").split("\n")[0].endswith("."), judge
 

@@ -1,4 +1,4 @@
-"""Each probe alone, with fake files."""
+"""Each probe alone, on fake files."""
 
 import ctypes.util
 import errno
@@ -238,7 +238,7 @@ APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
 def test_nvidia_smi_replaces_a_missing_nvml(machine: Machine):
-    """A fake nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
+    """Puts a fake nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
     program.parent.mkdir()
@@ -290,7 +290,7 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""The kind of each recorded line for a reader, and the doctor's response. `device` lines are harmless."""
+"""The kind of each recorded line, and the doctor's response. `device` lines are harmless."""
 
 
 def test_every_recorded_log_line_is_known():

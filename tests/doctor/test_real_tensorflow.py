@@ -1,4 +1,4 @@
-"""The real wheel with a stub driver: it prints and does what the rules expect."""
+"""The real wheel with a stub driver prints and does what the causes expect."""
 
 import importlib.util
 import os
@@ -60,7 +60,7 @@ def test_tensorflow_uses_a_driver_without_nvml_silently(machine: Machine):
 
 
 def test_a_gpu_newer_than_the_build(machine: Machine):
-    """All CUDA libraries exist by name, so TensorFlow lists the stub, but it cannot compute on it."""
+    """All CUDA libraries exist by name, so TensorFlow lists the stub GPU, but cannot compute on it."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ["LD_LIBRARY_PATH"] = f"{machine.lib}:{folders}"
@@ -79,7 +79,7 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     ],
 )
 def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
-    """TensorFlow lists it anyway, and raises at the first op."""
+    """TensorFlow lists the GPU anyway, and raises an error at the first op."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ |= {"LD_LIBRARY_PATH": f"{machine.lib}:{folders}", "STUB_CONTEXT": str(error)}
@@ -119,7 +119,9 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """As after `pip install 'tuilab[cuda]'`: libcusolver is outside TensorFlow's own search path."""
+    """Set up the state after `pip install 'tuilab[cuda]'`: libcusolver is outside TensorFlow's own search
+    path.
+    """
     machine.gpu()
     machine.kernel()
     machine.driver()

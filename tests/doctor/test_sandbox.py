@@ -1,4 +1,4 @@
-"""The probe reports what the kernel's sandbox lacks."""
+"""The probe reports the features that the kernel's sandbox lacks."""
 
 import pytest
 

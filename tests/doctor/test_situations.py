@@ -1,4 +1,4 @@
-"""The 26 situations that people report most: a fake machine for each, the doctor's code and fix.
+"""The 26 situations that people report most: a fake machine for each, with the doctor's code and fix.
 
 Uses a stub driver and stub CUDA libraries (stub_libcuda.c), fake `/proc`, `/dev` and `/sys`, wheels as
 metadata, a fake nvidia-ml-py, and TensorFlow's own lines and errors, worded as in the cited reports.
@@ -22,8 +22,8 @@ INSTALL = f'{PIP} install "tensorflow[and-cuda]==2.21.*"'
 
 @dataclass(frozen=True)
 class Situation:
-    """code, fix: the doctor's exact output. words: what its cause must mention. visible: TensorFlow lists the
-    GPU.
+    """code, fix: the doctor's exact output. words: words that its cause must mention. visible: TensorFlow
+    lists the GPU.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The documents written for these tests, with the expectations written before the first reading."""
+"""The documents written for these tests, with expectations that were written before the checker first read
+them.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,9 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result of a document. A finding's line is the one that holds `at` (the nth, from 1)."""
+    """The expected result of a document. The line of a finding is the nth line (from 1) that contains
+    `at`.
+    """
 
     examples: int
     findings: list[dict[str, Any]] = []
@@ -41,7 +45,7 @@ def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str
 
 
 def line_of(lines: Sequence[str], text: str, nth: int = 1) -> int:
-    """Return the number of the nth line that holds the text."""
+    """Return the number of the nth line that contains the text."""
     return [number for number, line in enumerate(lines, start=1) if text in line][nth - 1]
 
 
@@ -54,7 +58,7 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has the workload and exactly these parameters (its dtype may be an arm)."""
+    """Return True if a preset has the workload and exactly these parameters. The dtype may be an arm."""
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False
     arms = preset.arms

@@ -1,4 +1,6 @@
-"""The table of TensorFlow's names: made by a worker, kept for each version, shipped for the pinned one."""
+"""The table of TensorFlow's names: made by a worker, cached for each version, shipped for the
+pinned version.
+"""
 
 import lzma
 import sys
@@ -69,7 +71,9 @@ def test_the_shipped_table_knows_what_articles_use():
 
 
 MADE_WITH = (3, 11)
-"""The Python that made the shipped table: other versions have other unittest methods and enum signatures."""
+"""The Python version that made the shipped table. Other versions have other unittest methods and enum
+signatures.
+"""
 OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
 
@@ -80,7 +84,7 @@ def of_tensorflow(names: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes():
-    """Only if the installed TensorFlow and Keras are those of the shipped table.
+    """Runs only if the installed TensorFlow and Keras are those of the shipped table.
 
     Uses a fresh worker, because Keras replaces `tf.saved_model` with a module of its own.
     """
@@ -97,6 +101,6 @@ def test_the_shipped_table_is_what_a_worker_makes():
     assert of_tensorflow(made.names) == of_tensorflow(known.names)
     if sys.version_info[:2] == MADE_WITH:
         assert made.names == known.names and made.signatures == known.signatures
-    # The files of a wheel and its GPU kernels differ between wheels.
+    # The set of files and of GPU kernels differs between wheels.
     if made.gpu_dtypes:
         assert made.gpu_dtypes == known.gpu_dtypes

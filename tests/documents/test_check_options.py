@@ -1,4 +1,4 @@
-"""`tuilab check` in an editor, a hook and CI: files, exit codes, choices, comments, formats, fixing."""
+"""`tuilab check` in an editor, a hook and CI: files, exit codes, options, comments, formats, fixes."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with no project's settings above it."""
+    """Create an empty working folder without project settings above it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -74,7 +74,7 @@ def test_folders_patterns_and_files_are_read_once_each():
     )
     found = json.loads(call("a/**/*.py", "--json").stdout)["files"]
     assert {f["path"] for f in found} >= {"a/one.py", "a/b/two.py"}
-    # A file that is not about TensorFlow is not checked if only its folder was named.
+    # A file that is not about TensorFlow is not checked if only its folder was given.
     (numbers,) = [f for f in found if f["path"] == "a/numbers.py"]
     assert numbers["findings"] == []
 

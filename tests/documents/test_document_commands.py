@@ -1,4 +1,4 @@
-"""`tuilab check` and `tuilab import`, as a person and a script call them."""
+"""`tuilab check` and `tuilab import`, called as a person and as a script."""
 
 import json
 import re

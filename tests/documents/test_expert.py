@@ -1,4 +1,6 @@
-"""Probes: a mistake that an expert would see for each rule and decision, and the nearest code without a mistake."""
+"""Probes: for each rule and decision, a mistake that an expert would see, and the most similar
+correct code.
+"""
 
 import json
 from dataclasses import dataclass
@@ -68,7 +70,9 @@ if __name__ == '__main__':
 
 @dataclass(frozen=True)
 class Probe:
-    """A benchmark; `code` is the finding at the default level on the line that holds `at`, "" for none of that kind."""
+    """A benchmark. `code` is the expected finding at the default level on the line that contains `at`; "" for
+    no such finding.
+    """
 
     name: str
     code: str
@@ -78,11 +82,13 @@ class Probe:
     file: str = "x.py"
     says: str = ""
     beside: tuple[tuple[str, str], ...] = ()
-    """Names and texts of other files in its folder."""
+    """Names and texts of other files in the same folder."""
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """The code, the line's text and the message of each finding at the default level, or of each note."""
+    """Return the code, the line's text and the message of each finding at the default level, or of
+    each note.
+    """
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
             Path(folder, name).parent.mkdir(exist_ok=True)
@@ -144,7 +150,7 @@ p = tf.matmul(a, a)
 print(time.perf_counter() - t)
 """, head=HEAD),
     Probe("an argument of Keras 2", "TL002", "lr=0.1", "best = keras.optimizers.Adam(lr=0.1)\n"),
-    # Modules of the same folder.
+    # Modules in the same folder
     Probe("a helper of a module in the folder", "TL103", "bench(f, x)", """
 from timing import bench
 f = tf.function(lambda v: v @ v)
@@ -214,7 +220,7 @@ with tf.device('/GPU:0'):
     gpu = time.perf_counter() - u
 print(cpu, gpu)
 """),
-    # Not reported at all.
+    # Code that is not reported at all
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("TFLite is invoked before the clock", "TL102", "invoke()", """
 lite = tf.lite.Interpreter(model_path='m.tflite')
@@ -1163,7 +1169,7 @@ for step in range(100):
 """),
 ]  # fmt: skip
 
-# Reported as notes only.
+# Code that is reported only as notes
 SUPPOSED = [
     Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
 from mine import train_step

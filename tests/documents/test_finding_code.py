@@ -1,4 +1,4 @@
-"""Where the Python is in Markdown, text, scripts and notebooks, whatever their fences and encoding."""
+"""Finds the Python in Markdown, text, scripts and notebooks, whatever their fences and encoding."""
 
 import codecs
 import json

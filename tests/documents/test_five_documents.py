@@ -14,7 +14,7 @@ from tuilab.workloads import find
 
 OURS = Path(__file__).parent / "data" / "five"
 THEIRS = Path(__file__).resolve().parents[3] / "shared" / "documents"
-"""Their text is not part of this project."""
+"""The original documents, whose text is not part of this project."""
 FILES = {"ours": sorted(OURS.glob("*.md")), "theirs": sorted(THEIRS.glob("*.txt")) if THEIRS.is_dir() else []}
 
 # Our documents: (document, example) → mistakes as (code, line), from a manual review.
@@ -63,14 +63,14 @@ WRONG_OF_OURS = {
     ("004", 2): {("TL303", 61), ("TL107", 66), ("TL109", 67), ("TL110", 67)},
     ("004", 3): {("TL401", 110), ("TL303", 111), ("TL107", 116), ("TL109", 117), ("TL110", 117)},
 }
-# Mistakes in the documents of others. Each must be found.
+# Mistakes in other authors' documents. Each must be found.
 WRONG = {
     ("000", 1): {
-        ("TL301", 38),  # outside of the device scopes
+        ("TL301", 38),  # outside the device scopes
         ("TL301", 46),
         ("TL101", 39),  # computed once, before any timing, so both figures time an empty loop
         ("TL101", 47),
-        ("TL106", 33),  # the warm-up warms nothing
+        ("TL106", 33),  # the warm-up has no effect
         ("TL107", 37),  # time.time()
     },
     ("000", 2): {("TL101", 85), ("TL101", 98), ("TL306", 107)},
@@ -88,7 +88,7 @@ WRONG = {
     ("004", 2): {("TL303", 77), ("TL110", 86)},
     ("004", 3): {("TL401", 139), ("TL303", 140)},
 }
-# Further findings in the documents of others. A manual review confirmed each one.
+# Further findings in other authors' documents. A manual review confirmed each one.
 ALSO = {
     ("000", 1): {("TL302", 46), ("TL306", 8)},
     ("000", 2): {("TL301", 84), ("TL301", 97), ("TL302", 84), ("TL106", 79), ("TL107", 83)},
@@ -109,13 +109,13 @@ ALSO = {
     ("004", 2): {("TL107", 85), ("TL109", 86)},
     ("004", 3): {("TL107", 149), ("TL109", 150), ("TL110", 150)},
 }
-# No workload measures it: other views of the lab show it.
+# No workload measures it; other views of the lab show it.
 GAPS = {("003", 3): "read-out"}
 
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Ours or theirs, by number."""
+    """Return the reports on our or their documents, by number."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -123,7 +123,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Document, example → what must be found there, and nothing else."""
+    """Map each document and example to the findings that it must have; it must have no others."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}
@@ -155,7 +155,8 @@ def shipped(document: str, example: int) -> list[Preset]:
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Same workload; each parameter of the document has the shipped value, or is one of its marks.
+    """Return whether a shipped preset has the same workload, and each parameter has the document's value or
+    has it as a mark.
 
     A shipped preset may start at a smaller size than the document's, which its slider then marks; and it may
     set what the document leaves open.

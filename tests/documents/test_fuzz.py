@@ -1,4 +1,4 @@
-"""Nothing crashes the reading, nothing of a document runs, and nothing of it reaches the terminal raw."""
+"""No document crashes the checker, runs any of its code, or reaches the terminal unescaped."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from tuilab.documents.reading.parse import NOWHERE
 
 LONG = 20_000
 _RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-# What Python would report if anything of a document ran: an import, a file, a process, code.
+# Audit events that Python would report if any part of a document ran: an import, a file, a process, code.
 _FORBIDDEN = ("import", "open", "exec", "subprocess.Popen", "os.system", "os.remove", "socket.connect")
 
 _seen: list[str] = []
@@ -51,15 +51,15 @@ sys.addaudithook(_audit)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    """Load everything that is imported on first use before the watch begins."""
+    """Load everything that is imported on first use, before the watch begins."""
     for document in documents():
         report_of(document)
-    supported_versions()  # the names of other versions, which a document may ask for
+    supported_versions()  # the names of other versions, which a document may request
     yield
 
 
 def checked(data: bytes, name: str) -> DocumentReport:
-    """Read with every import, file and process watched."""
+    """Check a document while every import, file and process is watched."""
     global _watching
     _seen.clear()
     _watching = True
@@ -72,7 +72,7 @@ def checked(data: bytes, name: str) -> DocumentReport:
 
 
 def hold(data: bytes, name: str) -> None:
-    """Check what holds for any input."""
+    """Check the properties that hold for any input."""
     report = checked(data, name)
     texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:

@@ -1,4 +1,4 @@
-"""A preset made from a document measures what its author meant, or its summary names what it omits."""
+"""A preset made from a document measures what its author meant, or its summary names the parts it omits."""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

@@ -1,4 +1,4 @@
-"""Calls that wait are known, unknown calls raise no finding, and mistakes are found."""
+"""Calls that wait are known, unknown calls cause no finding, and mistakes are found."""
 
 import json
 
@@ -46,13 +46,13 @@ def test_what_waits_is_known(waits):
 @pytest.mark.parametrize(
     "code",
     [
-        # A call that is not understood may compute, warm up and wait.
+        # A call that the checker does not know may compute, warm up and wait.
         "import helper\n" + TIMED.format("helper.step(x)"),
         "def bench(step):\n    t = time.perf_counter()\n    step(x)\n    return time.perf_counter() - t\n",
         "def batches():\n    yield x\n" + TIMED.format("for b in batches():\n    pass"),
         "def step(v):\n    return tf.raw_ops.MatMul(a=v, b=v)\n" + TIMED.format("step(x)"),
         "g = tf.function(lambda v: v + 1)\nimport helper\nhelper.warm(g)\n" + TIMED.format("g(x).numpy()"),
-        # Labelled as warm, or discarded.
+        # Figures that are labelled as warm, or discarded.
         "g = tf.function(lambda v: v + 1)\n# warm up\nrun(g)\n" + TIMED.format("g(x).numpy()"),
         "g = tf.function(lambda v: v + 1)\ntimes = []\nfor i in range(20):\n    t = time.perf_counter()\n"
         "    g(x).numpy()\n    if i > 5:  # skip the first steps\n        times.append(time.perf_counter() - t)\n",
@@ -64,7 +64,7 @@ def test_what_waits_is_known(waits):
         # Modules that exist.
         "from tensorflow.python.data.experimental import AUTOTUNE\nfrom tensorflow.python.client import device_lib\n",
         "import keras\nkeras.saving.get_registered_name(1)\nkeras.losses.mean_squared_error(x, x)\n",
-        # A reading with no second one, a limit, and a counter.
+        # A clock reading without a second one, a time limit, and a counter.
         "total = 0\nfor batch in loader:\n    total += len(batch)\n",
     ],
 )

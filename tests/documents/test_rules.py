@@ -1,4 +1,4 @@
-"""Each rule reports its wrong example, on the right line, and not the corrected one."""
+"""Each rule reports its wrong example, on the right line, and does not report the corrected one."""
 
 import re
 import textwrap
@@ -29,7 +29,7 @@ SCRIPTS = ("TL008",)
 
 
 def document(code: str, after: str = "") -> bytes:
-    """Code as printed in an article, after the same first lines in every test."""
+    """Return code as printed in an article, after first lines that all tests share."""
     code = code.replace("START", "t = time.perf_counter()").replace("STOP", "print(time.perf_counter() - t)")
     return f"Text.\n\n```python\n{HEAD}{TENSORS}{code}\n```\n\n{after}\n".encode()
 
@@ -45,7 +45,7 @@ def codes(report) -> list[str]:
 
 
 def example_of(known, text: str):
-    """The report of an example that a rule's docstring gives."""
+    """Return the report on an example from a rule's docstring."""
     if known.code in SCRIPTS:
         return read(f"{HEAD}{TENSORS}{text}\n".encode(), shipped(), name="x.py")
     return findings("z = tf.matmul(x, y)", text) if known.code in PROSE else findings(text)
@@ -160,24 +160,24 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         "START\nfor q in jobs:\n    left = 300 - (time.perf_counter() - t)\n    q.join(left)",
         "class Bar:\n    def __init__(self): self.t = time.perf_counter()\n"
         "    def update(self): print(time.perf_counter() - self.t)\nb = Bar()",
-        # Timers that are defined here and used elsewhere.
+        # Timers that are defined in this file and used in others.
         "def timed(f):\n    def g(*a):\n        START\n        r = f(*a)\n        STOP\n        return r\n    return g",
         "import contextlib\n@contextlib.contextmanager\ndef timed():\n    START\n    yield\n    STOP",
-        # Robust statistics over samples, the first of which is a first call.
+        # Robust statistics over samples of which the first is a first call.
         "s = []\nfor _ in range(50):\n    START\n    tf.matmul(x, y).numpy()\n    s.append(time.perf_counter() - t)\n"
         "print(np.median(s))",
-        # Python alone is work too.
+        # Python without TensorFlow is work too.
         "START\nn = sum(i * i for i in range(10 ** 6))\nSTOP",
         "START\nrows = sorted(open('f'))\nSTOP",
         # One function per device, each created once.
         "for g in tf.config.list_logical_devices('GPU'):\n    with tf.device(g.name):\n"
         "        f = tf.function(lambda v: v * 2.0)\n        f(x)",
-        # This code is meant to show tracing.
+        # This code is meant to demonstrate tracing.
         "@tf.function\ndef f(v):\n    print('Tracing with', v)\n    return v * 2.0\nf(x)",
-        # Python that does run for every element.
+        # Python that really runs for every element.
         "d = tf.data.Dataset.range(9).map(lambda i: tf.py_function(lambda: time.sleep(1), [], tf.int64))",
-        # Hidden GPUs need no waiting.
-        # Another training warmed this one up; making labels from zeros is negligible.
+        # If the GPUs are hidden, no wait is needed. Another training warmed this one up; making labels from
+        # zeros is negligible.
         "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.compile(loss='mse')\nm.fit(x, y)\nSTART\n"
         "m.fit(x, tf.zeros((512, 3)))\nSTOP",
         "try:\n    tf.config.experimental.set_memory_growth(gpu, True)\nexcept RuntimeError as e:\n    print(e)",

@@ -1,4 +1,4 @@
-"""Documents in many styles; their faults were written down before the checker first read them."""
+"""Documents in many styles; their faults were noted before the checker first read them."""
 
 import tomllib
 from pathlib import Path

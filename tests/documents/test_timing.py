@@ -1,4 +1,4 @@
-"""What is decided about each timed region."""
+"""The decisions about each timed region."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `python -m tuilab.documents FILE` prints for rule authors."""
+"""The output of `python -m tuilab.documents FILE` for authors of rules."""
 
 from tuilab.documents.__main__ import main
 

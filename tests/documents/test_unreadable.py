@@ -1,4 +1,6 @@
-"""An unreadable file is an error with exit code 2, never a clean one; a partly read file says so."""
+"""An unreadable file is an error with exit code 2, never a file without findings. A partly read file is
+reported as such.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Names by TensorFlow's version: the one that is asked for, or that a document installs, decides."""
+"""Names by TensorFlow's version: the requested version decides, or else the version that a
+document installs.
+"""
 
 import json
 

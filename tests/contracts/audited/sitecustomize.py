@@ -1,4 +1,6 @@
-"""Records who opens a history: SQLite, or anything else. Loaded by each Python of a test (PYTHONPATH)."""
+"""Logs each open of a history, by SQLite or by other code. Each Python of a test loads this file
+(PYTHONPATH).
+"""
 
 import os
 import sys
