@@ -1,4 +1,4 @@
-"""Declares every action of the lab once: its keys, its wording, what it does.
+"""Declares every action of the lab once: its keys, its wording, and the method that runs it.
 
 The bindings, the footer, the command palette, the help and the README's table of keys all use this.
 """
@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's screen
-    or the app. label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
+    """An action. id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the
+    lab's screen or the app. label: for the footer. help: a sentence. line: position in the footer, 0 for
+    none.
     """
 
     id: str
@@ -123,11 +124,11 @@ USERS_WORDS = {
     "keys": "shortcuts bindings keyboard",
     "quit": "exit close",
 }
-"""By action id: words that users may type into the palette to find it."""
+"""By action id: words that a user may type into the palette to find the action."""
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 
 
 def by_line(actions: Iterable[Action]) -> list[Action]:
-    """Return the actions in footer order, then those without a place in the footer."""
+    """Return the actions in footer order, followed by those that the footer does not show."""
     return sorted(actions, key=lambda action: action.line or 99)

@@ -22,7 +22,7 @@ from tuilab.tui.screens.lab import Draw, LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
-"""A larger exit code means that a signal ended the lab."""
+"""Exit codes above this one mean that a signal ended the lab."""
 FAULT = 70
 """Exit code for an internal error, as in the README's table."""
 
@@ -45,7 +45,7 @@ def _commands() -> "type[Provider]":
 
 
 class LabApp(LastingApp):
-    """The lab in a terminal. Returns an exit code."""
+    """The lab in a terminal. Its result is an exit code."""
 
     TITLE = "tuilab"
     COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_commands}
@@ -69,8 +69,8 @@ class LabApp(LastingApp):
         self.register_theme(LIGHT)
         theme = self._wanted_theme()
         if theme == DARK.name:
-            # Textual starts with its dark theme, so setting the variables is enough. The watcher of the theme
-            # would read the styles twice before the first paint.
+            # Textual starts with its dark theme, so setting the theme's variables is enough. The watcher of
+            # the theme would read the styles twice before the first paint.
             self.set_reactive(App.theme, theme)
             self.stylesheet.set_variables(self.get_css_variables())
         else:
@@ -79,7 +79,7 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
-        """Return the requested theme, else the last one chosen, else dark. Raises InputError."""
+        """Return the requested theme, else the last chosen one, else dark. Raises InputError."""
         if asked := self.options.theme:
             named = {"light": LIGHT.name, "dark": DARK.name, **{name: name for name in self.available_themes}}
             if asked not in named:
@@ -113,7 +113,7 @@ class LabApp(LastingApp):
     def watch_program(self, path: str) -> None:
         """Run a user's program in its own terminal and show its page over the lab.
 
-        Raises InputError if it cannot be started, or another one is still running.
+        Raises InputError if the program cannot be started, or if another one is still running.
         """
         from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
@@ -135,9 +135,9 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, with the values that it accepts.
+        """Open a preset in the lab, over the watched program, with those of the given values that it accepts.
 
-        Measures it at once, unless the program is still running and would share its processors.
+        Measures the preset at once, unless the program is still running and would compete for the processors.
         """
         screen, measure = self._over(name), not self._watched_runs
 
@@ -162,7 +162,7 @@ class LabApp(LastingApp):
                 self.pop_screen()
             return below
         if not self.is_screen_installed("lab"):
-            # Not created earlier, because its worker would take processors from the program.
+            # Not created earlier: its worker would compete with the program for CPU.
             options = replace(self.options, preset=preset)
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
@@ -204,12 +204,12 @@ class LabApp(LastingApp):
         return key_name(binding.key)
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
-        """Yield the command palette's entries: `entries` of the screen or page."""
+        """Yield the command palette's entries: the `entries` of the screen or page."""
         for words, help, do, *_ in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:
-        """Read the user's own keys; return the problems in their file."""
+        """Read the user's own keys; return the problems in the keymap file."""
         from tuilab.presentation import keymap
 
         keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
@@ -227,7 +227,7 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def on_app_focus(self) -> None:
-        """Redraw everything: a page that was reloaded begins with an empty screen."""
+        """Redraw everything: a reloaded browser page starts with an empty screen."""
         if self.is_web:
             self.refresh()
 
@@ -236,27 +236,27 @@ class LabApp(LastingApp):
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
-        """Exit cleanly after the terminal has gone, or on a request to end.
+        """Exit cleanly after the terminal is lost, or on a request to end.
 
         If the connection dropped and the user chose so, a run in progress continues: its worker notices that
-        the lab has gone and leaves the run's events for the next start.
+        the lab has ended and leaves the run's events for the next start.
         """
         if number == signal.SIGHUP and self.lab is not None and self.lab.saved.unattended:
             self.lab.saved.close()
-            # Skip the orderly exit: asyncio would kill the worker with its pipes, and there is no terminal to
+            # Skip the orderly exit: asyncio would kill the worker with its pipes, and no terminal is left to
             # restore.
             os._exit(128 + signal.SIGHUP)
         if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
-        # Second request: exit at once.
+        # This is the second request: exit at once.
         if self.lab is not None:
             self.lab.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
 
     async def leave(self, code: int = 0) -> None:
-        """Stop the worker, then the app. Stops a run in progress first and keeps its measurements."""
+        """Stop the worker, then the app. A run in progress is stopped first and keeps its data."""
         if self.leaving:
             return
         self.leaving = True
@@ -270,7 +270,7 @@ class LabApp(LastingApp):
             self.exit(code)
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Notify that input exceeded the limit, or that the end of a paste was dropped."""
+        """Notify the user that input exceeded the limit, or that the end of a paste was dropped."""
         text = f"Too much input: {count:,} bytes were dropped."
         if pasted:
             text = f"The pasted text is too long: its last {count:,} bytes were dropped."
@@ -281,7 +281,7 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:
-        """Stop the worker and quit. Asks first whether a watched program should continue."""
+        """Stop the worker and quit. If a program is being watched, ask whether it should continue."""
         if not self._watched_runs or self.leaving:
             await self.leave()
             return
@@ -308,7 +308,9 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return whether to draw with ASCII only: on request, or if the terminal or encoding supports no more."""
+    """Return whether to draw with ASCII only: on request, or if the terminal or its encoding does not support
+    more.
+    """
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
@@ -318,7 +320,9 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Give the terminal back to a program started in the lab until it ends; then return its page."""
+    """Give the terminal back to a program that was started in the lab, until the program ends; return its
+    page.
+    """
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching
@@ -331,7 +335,7 @@ def run(options: Options) -> int:
     """Open the lab; return the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
     if not served and not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        with contextlib.suppress(OSError, AttributeError):  # closed, or full
+        with contextlib.suppress(OSError, AttributeError):  # standard error is closed, or the disk is full
             sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
     app = LabApp(options)

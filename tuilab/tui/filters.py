@@ -1,4 +1,4 @@
-"""Filters every line on its way to a terminal with fewer features: without colours, or ASCII only."""
+"""Filters every line sent to a terminal with fewer features: without colours, or with ASCII only."""
 
 from functools import lru_cache
 
@@ -18,17 +18,20 @@ TABLE = str.maketrans(
 )
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)
-"""Greyscale limits of a background that stands out: at least, in a dark theme; below, in a light one."""
+"""Greyscale limits of a background that stands out: the minimum in a dark theme, and the upper bound in a
+light one.
+"""
 
 
 def asciify(text: str) -> str:
     """Return the text in ASCII, with the same number of cells."""
     if text.isascii():
         return text
-    # The space after the sign provides the second cell that it needs.
+    # The space after the sign provides the second cell that the sign needs.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
-    # Characters that form one sign, such as a family, take a different number of cells than separately.
+    # Characters that form one sign, such as a family emoji, take a different number of cells when drawn
+    # separately.
     return plain[: cell_len(text)].ljust(cell_len(text), "?")
 
 
@@ -40,15 +43,15 @@ class Ascii(LineFilter):
 
 
 BAND = "band"
-"""Key in a style's `meta`: its background is the band of an interval, not a cursor or a fill."""
+"""Key in a style's `meta`: the background is the band of an interval, not a cursor or a fill."""
 BAND_FILL = "░"
-"""Fills the blanks of a band without colours."""
+"""Fills the blank cells of a band without colours."""
 
 
 class Colourless(LineFilter):
     """Removes all colours, as NO_COLOR requires; Textual's own filter sends greys.
 
-    Text on a distinct background is reversed, so that a cursor and the focus remain visible. The band of an
+    Text on a distinct background is reversed, so that a cursor and the focus stay visible. The band of an
     interval is dotted.
     """
 

@@ -1,4 +1,4 @@
-"""Formats keys for display, and fills them into sentences that name actions, such as `{run} measures`."""
+"""Formats keys for display, and inserts them into sentences that name actions, such as `{run} measures`."""
 
 import importlib
 import pkgutil
@@ -22,7 +22,7 @@ _declared = {action.id: action.keys for action in ACTIONS}
 
 
 def key_name(key: str) -> str:
-    """Return a key as people write it: `?`, `^p`, `U`, `shift ←`."""
+    """Return a key in the usual notation: `?`, `^p`, `U`, `shift ←`."""
     modifier, plus, rest = key.rpartition("+")
     if plus and rest:
         return f"^{key_name(rest)}" if modifier == "ctrl" else f"{modifier} {key_name(rest)}"
@@ -30,12 +30,12 @@ def key_name(key: str) -> str:
 
 
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """Return an action's keys, using the user's keymap, as people write them: `?, f1`."""
+    """Return an action's keys in the usual notation, using the user's keymap: `?, f1`."""
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
 
 
 def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
-    """Yield the widgets' own keys that are active now, what they do, and the action's name."""
+    """Yield the widgets' own keys that are active now, with their effect and the action's name."""
     found: dict[tuple[str, str], list[str]] = {}
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():
@@ -45,7 +45,7 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
     for (words, action), every in found.items():
         # Some terminals send `O` as `shift+o`, which is the same key.
         keys = [key for key in every if key.removeprefix("shift+").upper() not in every or len(key) == 1]
-        if keys != [words]:  # do not explain that `up` goes up
+        if keys != [words]:  # it is obvious that `up` goes up
             yield ", ".join(map(key_name, keys)), words, action
 
 
@@ -88,5 +88,5 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def spoken(widget: Widget, text: str) -> str:
-    """Return `worded` with the keys of the user at that widget."""
+    """Return `worded` with the user's keys at that widget."""
     return worded(text, getattr(widget.app, "keymap", {}))

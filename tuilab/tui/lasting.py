@@ -1,11 +1,11 @@
-"""Keeps Textual running, or exits cleanly, when the terminal goes away or something fails.
+"""Keeps Textual running, or exits cleanly, when the terminal is lost or something fails.
 
 The only file that uses private names of Textual:
 
 - `Driver._file`: the only way to survive the loss of the terminal.
 - `App._handle_exception`: otherwise errors of screens being removed would end the app with an error.
 - `App._notifications`, `_unnotify`: the only way to withdraw a notification.
-- `App._fatal_error`: otherwise an error would print a traceback to a terminal that may have gone.
+- `App._fatal_error`: otherwise an error would print a traceback to a terminal that may be gone.
 - `App._close_messages_no_wait`: how `_fatal_error` itself ends the app.
 - `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread dies on a byte that
   is not
@@ -36,11 +36,13 @@ from textual.notifications import Notify
 from textual.widget import Widget
 
 LOOK_S = 1.0
-"""Seconds between checks that the terminal is still there."""
+"""Seconds between checks that the terminal still exists."""
 PAINT = 1_000
-"""Characters. A longer text repaints the screen: cells at their positions, and nothing else."""
+"""Number of characters from which text counts as a repaint of the screen: only positioned cells."""
 MOST_WAITING = 8_192
-"""Bytes of input that may wait for the app. If there is more, all is dropped: nobody types that much."""
+"""Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types
+that much.
+"""
 MOST_PASTED = 8_192
 """Maximum bytes of one paste; the rest is dropped."""
 BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
@@ -54,9 +56,10 @@ QUIET_S = 0.5
 """Seconds without input after which excess input has ended; what follows is typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Sequences that a terminal receives but never sends: strings (titles, links, images) and colours (ECMA-48,
-5.6 and 8.3.117). The parser would treat each of their characters as typed."""
+5.6 and 8.3.117). The parser would treat each of their characters as a typed one.
+"""
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""A possible start of one of those; wait for the rest before passing it on."""
+"""The possible start of such a sequence; wait for the rest before passing it on."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -73,7 +76,7 @@ def bearing_its_end() -> Iterator[None]:
 class Forgiving:
     """A file whose reader may be gone; writes are then dropped.
 
-    Textual writes from a separate thread. If that died of an error, the app would wait for it forever.
+    Textual writes from a separate thread. If an error ended that thread, the app would wait for it forever.
     """
 
     file: Any
@@ -101,17 +104,17 @@ class Forgiving:
 
 
 class LastingApp(App[int]):
-    """An app that exits cleanly whatever fails in it."""
+    """An app that exits cleanly after any failure."""
 
     leaving = False
     """True once the app is about to exit."""
 
     _drawn: Sequence[StylesCache] = ()
-    """Cached drawings of the widgets removed last."""
+    """Cached drawings of the widgets that were removed last."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        # Textual keeps the drawings of removed widgets (docs/textual-defects.md). Those removed earlier are
-        # never painted again, so clear them here.
+        # Textual keeps the drawings of removed widgets (docs/textual-defects.md). Widgets removed earlier are
+        # never painted again, so clear their drawings here.
         for drawn in self._drawn:
             drawn.clear()
         self._drawn = [w._styles_cache for node in nodes for w in node.walk_children(Widget, with_self=True)]
@@ -121,19 +124,19 @@ class LastingApp(App[int]):
         """Record the error that ends the app."""
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Report that `count` bytes of input, or of the end of a paste, were dropped."""
+        """Notify that `count` bytes of input, or of the end of a paste, were dropped."""
 
     async def on_event(self, event: Event) -> None:
-        # The user has seen the warnings and continues, so stop covering the screen with them.
+        # The user continues and so has seen the warnings: stop covering the screen with them.
         if isinstance(event, Key | MouseDown) and not event.is_forwarded:
-            # `list` asks for a length, which removes expired items during iteration.
+            # `list` calls `__len__`, which removes expired items during the iteration.
             for said in list(iter(self._notifications)):
                 if said.severity != "information":
                     self._unnotify(said)
         await super().on_event(event)
 
     def on_notify(self, event: Notify) -> None:
-        """Skip a notification that is already visible: a held key would cover the screen with copies."""
+        """Skip a notification that is already visible: holding a key would cover the screen with copies."""
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
@@ -157,7 +160,9 @@ class LastingApp(App[int]):
 
 
 def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
-    """Return a driver class that writes through `terminal`, so that the terminal may disappear."""
+    """Return a driver class that writes through `terminal`, so that the app survives the loss of the
+    terminal.
+    """
 
     class Lasting(base):  # type: ignore[valid-type, misc]
         _file: Any
@@ -172,8 +177,8 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT also comes without a stop: the kernel sends it with the hangup. A second input thread
-            # would outlive the app, and wait forever for keys from a terminal that has gone.
+            # SIGCONT can arrive without a stop: the kernel sends it with SIGHUP. A second input thread would
+            # outlive the app and wait forever for keys from a terminal that is gone.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()
@@ -186,7 +191,7 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
 
 
 class Input:
-    """Passes on what is typed and pasted at the speed of the app.
+    """Passes on typed and pasted input no faster than the app processes it.
 
     Drops bytes that are not UTF-8, and sequences that crash the parser.
     """
@@ -196,12 +201,12 @@ class Input:
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
         self._waiting = bytearray()
         self._pasted: bytearray | None = None
-        """A paste whose end has not arrived."""
+        """A paste whose end has not arrived yet; None if there is none."""
         self._cut = self._dropped = 0
         self._settled: Future[None] | None = None
 
     def read_until(self, ended: Any) -> None:
-        """Read and pass on input until the event is set or the terminal has gone. Raises OSError."""
+        """Read and pass on input until the event is set or the terminal is gone. Raises OSError."""
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
@@ -225,7 +230,9 @@ class Input:
                 self._bear(self._parser.tick)
 
     def _take(self, data: bytes) -> None:
-        """Keep input up to the limit. If there is more, drop all of it, and what follows until a pause."""
+        """Queue input up to the limit. Beyond the limit, drop all of it, and everything until the
+        next pause.
+        """
         if self._pasted is not None:
             self._pasted += data
         else:
@@ -241,7 +248,7 @@ class Input:
             self._waiting.clear()
 
     def _take_pasted(self, pasted: bytearray) -> None:
-        """Keep the beginning of a paste. Once its end arrives, it waits like typed input, in one piece."""
+        """Queue the start of a paste. When the paste ends, pass it on in one piece, like typed input."""
         end = pasted.find(ENDED)
         over = (end if end >= 0 else len(pasted) - len(ENDED)) - MOST_PASTED
         if over > 0:
@@ -275,14 +282,14 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """Return a new parser that keeps what the last one knew about the terminal."""
+        """Return a new parser that keeps what the last one learned about the terminal."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))
         return parser
 
     def _renew(self) -> None:
-        """Start with a new parser, because the end of a paste or sequence may have been dropped."""
+        """Replace the parser, because the end of a paste or sequence may have been dropped."""
         self._loop.call_soon_threadsafe(self._app.dropped, self._dropped)
         self._dropped, self._parser = 0, self._fresh()
 
@@ -293,7 +300,7 @@ class Input:
 
 
 def is_gone(*files: int) -> bool:
-    """Return whether one of the terminals was hung up or closed."""
+    """Return whether one of the terminals has been hung up or closed."""
     poll = select.poll()
     for fd in files:
         poll.register(fd, 0)

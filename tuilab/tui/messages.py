@@ -19,7 +19,7 @@ class LabChanged(Message, bubble=False):
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that caused it; None for a user, a replay, or several events."""
+        """The worker's event that caused the change; None for a user, a replay, or several events."""
 
 
 class Hearing(Widget):

@@ -18,30 +18,30 @@ class Options:
     preset: str = ""
     """The preset to open, or `path/to/file.py:name`."""
     theme: str | None = None
-    """dark, light or any other theme's name; None for the last one chosen."""
+    """Name of the theme, such as dark or light; None for the last chosen one."""
     ascii_only: bool | None = None
-    """None to detect it from the terminal."""
+    """Whether to draw with ASCII only; None to detect it from the terminal."""
     keymap: Path | None = None
-    """The keymap file, None for the user's own."""
+    """The keymap file; None for the user's own."""
     presets: tuple[Path, ...] = ()
-    """Folders to read, empty for the default ones."""
+    """Preset folders to read; empty for the default ones."""
     replay: Path | None = None
     """A recording to show."""
     demo: bool = False
-    """Start with the demo."""
+    """Whether to start with the demo."""
     hangup: str = "finish"
-    """When the connection drops, `finish` the run without a screen or `end` it with the rounds it has."""
+    """When the connection drops: `finish` the run without a screen, or `end` it with the rounds so far."""
     rerun: bool = True
-    """Measure again when a slider stops moving."""
+    """Whether to measure again when a slider comes to rest."""
     newcomer: bool | None = None
-    """Show the hint for a first visit; None to detect it."""
+    """Whether to show the hint for a first visit; None to detect it."""
     environments: "tuple[Environment, ...]" = ()
     """Pythons to measure in, in addition to the lab's own; an unnamed one replaces it."""
     runner: "RunnerFactory | None" = None
-    """Creates the runner of the measurements, None for the real one."""
+    """Creates the runner for the measurements; None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
-    """Creates the state that screens draw, None for a new one."""
+    """Creates the state that screens draw; None for a new one."""
     watching: "ShownProgram | None" = None
-    """A started program to show."""
+    """A program, already started, to show."""
     store: "StoreFactory | None" = None
-    """Opens the history, None for the user's own."""
+    """Opens the history; None for the user's own."""

@@ -1,4 +1,4 @@
-"""Searches the command palette: commands by name, actions also by their description."""
+"""Searches the command palette: commands by name, actions also by description."""
 
 import re
 
@@ -14,10 +14,12 @@ THINGS = ("open ", "set ", "switch ", "finding: ")
 
 
 class Commands(SystemCommandsProvider):
-    """Actions first, by name and then by help text and users' words; then presets."""
+    """The palette's commands: actions first, matched by name, then by help text and users' words; presets
+    follow.
+    """
 
     async def search(self, query: str) -> Hits:
-        """Yield what the query finds. Presets match by name first, then by the words of their page."""
+        """Yield the matches of the query. Presets match by name first, then by the text of their page."""
         matcher, words = self.matcher(query), query.casefold().split()
         for name, told, do, *more in getattr(self.screen, "entries", tuple)():
             match, preset = matcher.match(name), name.startswith(THINGS)

@@ -9,7 +9,7 @@ def open_lab(options: Options | None = None) -> int:
     """Open the lab; return the exit code. `LabScreen` enables the collector after its first paint.
 
     Importing Textual creates many objects and almost no garbage. Collecting during the import takes a tenth
-    of the time to the first paint and frees nothing.
+    of the time until the first paint and frees nothing.
     """
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""The two themes. Quiet backgrounds and one accent; series have their own hues (widgets/look.py)."""
+"""The two themes, with quiet backgrounds and one accent; series have their own hues (widgets/look.py)."""
 
 from textual.theme import Theme
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SwitchBox(Checkbox):
-    """One switch, with its box as part of the label."""
+    """A switch, drawn as a box in its label."""
 
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,7 +41,7 @@ class SwitchBox(Checkbox):
             self.value = switch.on
         name = f"{switch.label} input" if switch.group == "GPU input" else switch.label
         text = f"{'☑' if switch.on else '☐'} {name}"
-        if text != self.label.plain:  # setting it triggers a layout of all controls
+        if text != self.label.plain:  # setting the label triggers a layout of all controls
             self.label = Content(text)
 
 
@@ -95,7 +95,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     def compose(self) -> ComposeResult:
         words = [control for control in self._sliders if not is_numeric(control.parameter)]
-        # A single word gets the whole row, so that what follows starts at the left again.
+        # A single word gets a whole row, so that the next control starts at the left again.
         half = words[: len(words) // 2 * 2]
         for control in self._sliders:
             name = control.parameter.name
@@ -117,7 +117,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
             await self.recompose()
-            if kept is not None:  # otherwise the next panel would get the focus, although it may be hidden
+            if kept is not None:  # otherwise the next panel would get the focus, even if it is hidden
                 same = self.query(f"#{kept.id}") if kept.id else ()
                 for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
                     place.focus()
@@ -127,7 +127,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             box.show(switch)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield each slider and switch for the command palette, which moves the focus to it."""
+        """Yield every slider and switch for the command palette, which moves the focus to the chosen one."""
         for slider in self.query(Slider):
             parameter = slider.control.parameter
             options = " ".join(getattr(parameter, "options", ()))
@@ -183,5 +183,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
 
 def id_of(parameter: str) -> str:
-    """Return the slider's id: `p-samples`. A Python name may contain letters that an id may not."""
+    """Return the slider's id, such as `p-samples`. A Python name may contain letters that are invalid in an
+    id.
+    """
     return "p-" + re.sub(r"[^A-Za-z0-9_]", lambda letter: f"-{ord(letter[0]):x}-", parameter)

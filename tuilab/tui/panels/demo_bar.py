@@ -1,4 +1,4 @@
-"""The demo's panel above the answer: what comes next, the guess, the outcome."""
+"""The demo's panel above the answer: the next step, the guess, the outcome."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):
-    """Has the focus during the demo."""
+    """Shows the demo's current step; has the focus during the demo."""
 
     DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"
     HELP = """\
@@ -59,7 +59,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
         told, keys = self._demo.stage in ("told", "summary"), self._written or keys
-        # Show the outcome in full if possible; its reason, which the answer also shows, gets the remaining
+        # Show the outcome in full if possible; the reason, which the answer also shows, gets the remaining
         # space.
         first = clip(sentence, width, max(1, height - 1 - (not told)))
         out: list[Line] = [((line, STRONG),) for line in first]
@@ -113,7 +113,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
             self._measure()
 
     def action_next(self) -> None:
-        """Measure without a guess, or go to the next preset, or end the demo."""
+        """Measure without a guess, go to the next preset, or end the demo."""
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
@@ -137,7 +137,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         self.repaint()
 
     def action_page(self) -> None:
-        """Write the measurements so far as a page to share, in the current folder."""
+        """Write a page with the measurements so far to the current folder, for sharing."""
         state = self.lab.state
         try:
             path = write_page(page(self._demo, state.machine, state.shown.at), Path.cwd(), "html")
@@ -148,7 +148,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo and return to where the user was. Its measurements are in the history."""
+        """End the demo and return to the user's earlier place. The demo's measurements are in the history."""
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

@@ -1,4 +1,4 @@
-"""The first line: the lab's name, what is open, the machine, and the current activity."""
+"""The first line: the lab's name, the open preset, the machine, and the current activity."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -38,11 +38,11 @@ TONES: dict[str, tuple[str, TextStyle]] = {
 LEAST_TITLE = 24
 """Minimum cells for the lab's name and the title."""
 BAR = 10
-"""Cells of the progress bar, if there is room."""
+"""Cells of the progress bar, if it fits."""
 
 
 class Header(LineWidget):
-    """One line; the machine is the first to go if space is short."""
+    """The header, in one line; the machine is omitted first if space is short."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -81,13 +81,13 @@ it. It also shows runs that continue in the background; a click opens such a run
         self.repaint()
 
     async def on_click(self) -> None:
-        """Open the run that continues in the background."""
+        """Open the run that continues in the background, if there is one."""
         if self._runs_unseen:
             await self.screen.run_action("background")
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state always fits, shortened if the title would have no room; the title gets the rest.
+        # The state always fits; it is shortened if the title has no room. The title gets the rest.
         states = self._states
         said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
         said = whole_words(said, max(12, width - 12))

@@ -1,4 +1,4 @@
-"""The last line: the keys for what is open."""
+"""The last line: the keys that work on the open screen."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,9 +14,9 @@ KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
 
 
 class KeyBar(LineWidget):
-    """Each key with its action, which a click also triggers; the command palette's key is at the right.
+    """Shows each key with its action, which a click also triggers; the command palette's key is at the right.
 
-    Textual's footer has a widget per key and recreates them all when the focus moves: this costs four fifths
+    Textual's footer has a widget per key and recreates them all when the focus moves: that costs four fifths
     of a screen's styles, and a new layout and paint of the screen.
     """
 
@@ -52,7 +52,7 @@ class KeyBar(LineWidget):
         return (("▏", EDGE), *self._draw_key(self._palette)) if self._palette is not None else ()
 
     def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
-        """Yield the keys that fit next to the palette's, each with its action."""
+        """Yield the keys that fit next to the palette's key, each with its action."""
         room = width - width_of(self._right())
         for found in self._keys:
             drawn = self._draw_key(found)

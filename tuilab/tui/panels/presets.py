@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Presets(OptionList):
-    """The list of presets. Posts `Chosen` when one is picked."""
+    """The list of presets. Posts `Chosen` when the user picks one."""
 
     HELP = """\
 ## Presets
@@ -42,14 +42,14 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     ]
 
     class Chosen(Message):
-        """The preset of that name was picked."""
+        """The user picked the preset with that name."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
 
     words = var("", init=False)
-    """Words that a listed row must contain."""
+    """Words that every listed row must contain."""
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
@@ -60,7 +60,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
-        """The row under the cursor, if a click put the cursor there."""
+        """The row under the cursor if a click moved the cursor there; else None."""
         self._verdicts: Mapping[str, str] = {}
         self._emulated: Collection[str] = ()
 
@@ -91,9 +91,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         here: bool = False,
         emulated: Collection[str] = (),
     ) -> None:
-        """Show which preset is open and whether it was changed, and the verdict of each claim.
+        """Mark the open preset and whether it was changed, and show the verdict on each claim.
 
-        here: move the cursor there, wherever it is. emulated: presets whose verdicts rest on an emulated GPU.
+        here: move the cursor to the open preset. emulated: presets whose verdicts rest on an emulated GPU.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
@@ -107,7 +107,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     @property
     def marked(self) -> str:
-        """The title of the preset under the cursor if the list has the keys and another is open, else ""."""
+        """The title of the preset under the cursor if the list has the focus and another preset is open, else
+        "".
+        """
         row = self.listed[self.highlighted] if self.highlighted is not None else None
         if not self.has_focus or row is None or row.kind != "preset" or row.name == self._opened:
             return ""
@@ -136,7 +138,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     def on_click(self, event: events.Click) -> None:
         """Select the row; a second click opens and measures it."""
-        event.prevent_default()  # otherwise the first click would already open it
+        event.prevent_default()  # otherwise the first click would open it
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":
             return
@@ -145,7 +147,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """Treat the next click as the first again once the cursor has moved."""
+        """After the cursor has moved, treat the next click as a first click."""
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)
@@ -158,7 +160,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
     def reveal(self) -> None:
-        """Open the drawer on a narrow screen, so that the list in use is visible."""
+        """Open the drawer on a narrow screen, so that the focused list is visible."""
         if self.screen.has_class("-narrow"):
             self.screen.add_class("-drawer")
 
@@ -190,7 +192,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
 
 class PresetsPanel(Vertical):
-    """The list in its frame, and a description of the preset under the cursor."""
+    """The preset list in a frame, and a description of the preset under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", id="presets.filter"),
@@ -230,12 +232,12 @@ class PresetsPanel(Vertical):
         self.presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """List the presets that contain the words. Bound by name, because Input is loaded on demand."""
+        """List the presets that contain the words. Connected by name, because Input is loaded on demand."""
         event.stop()
         self.presets.words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
-        """Go to the list; if only one preset is left, open it."""
+        """Return to the list; if only one preset is left, open it."""
         event.stop()
         self.presets.focus()
         if sum(row.kind == "preset" for row in self.presets.listed) == 1:

@@ -1,4 +1,4 @@
-"""One line for a replay: position, speed, and the player's keys."""
+"""The line below a replay: position, speed, and the player's keys."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,7 +21,7 @@ KEYS = (
     "{replay-pause} {replay-back} {replay-on} {replay.left} {replay.right} {replay-slower} {replay-faster} "
     "{stop}",
 )
-"""The hints, from longest to shortest, so that none is cut."""
+"""The hints, from longest to shortest; the longest that fits is shown."""
 LEAST_TRACK = 12
 
 
@@ -77,7 +77,7 @@ the replay.
         ]
 
     def action_seek(self, by: int) -> None:
-        """Move a tenth backward or forward."""
+        """Move a tenth of the run backward or forward."""
         self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:

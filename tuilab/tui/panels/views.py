@@ -1,4 +1,4 @@
-"""The picture: a row of tabs, and the open view below it."""
+"""The panel with a row of tabs, and the open view below them."""
 
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tuilab.lab import Lab
 
-# key → title, and the class that draws it (module:name, loaded when first opened).
+# Key → title, and the class that draws the view (module:name, loaded when first opened).
 VIEWS: dict[str, tuple[str, str]] = {
     "live": ("Live", "tuilab.tui.views.live:Live"),
     "compare": ("Compare", "tuilab.tui.views.compare:Compare"),
@@ -45,7 +45,7 @@ From the sliders, a view's key shows the view; pressed again, it moves the focus
 """
 
     class Opened(Message):
-        """This view is now shown."""
+        """This view is now open."""
 
         def __init__(self, key: str, view: View) -> None:
             super().__init__()
@@ -59,48 +59,47 @@ From the sliders, a view's key shows the view; pressed again, it moves the focus
 
     @property
     def view(self) -> View | None:
-        """The open view, None until it is loaded."""
+        """The open view; None until it is loaded."""
         view = self._views.get(self.key)
         return view if view is not None and view.is_mounted else None
 
     async def fill(self, lab: "Lab", viewing: ViewOptions) -> None:
-        """Create the tabs, and the open view. The other views are created when first opened."""
+        """Create the tabs and the open view. Other views are created when first opened."""
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab, self._viewing = lab, viewing
         tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
-        tabs.can_focus = False  # its keys are [ and ], so the picture is the next stop
+        tabs.can_focus = False  # the keys [ and ] move between the tabs, so Tab goes to the view itself
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
 
     async def open(self, key: str, *, into: bool = False) -> None:
-        """Show a view, creating it if it is new. into: focus it, wherever the focus is."""
+        """Show a view, creating it if needed. into: also focus the view."""
         from textual.widgets import ContentSwitcher, Tabs
 
         into, self.key = into or self.has_focus_within, key
         if not self.is_attached or not self.query(Tabs):
-            return  # the page is closing, and its tabs were removed before this event arrived
+            return  # the page is closing, and removed its tabs before this event arrived
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
             self._views[key] = view = resolve_name(VIEWS[key][1])(self._lab, self._viewing, id=f"view-{key}")
             await switcher.add_content(view)
-        switcher.current = f"view-{self.key}"  # another may have been opened meanwhile
+        switcher.current = f"view-{self.key}"  # the user may have opened another view meanwhile
         if (shown := self.view) is not None:
             if into:
                 shown.take_focus()
             self.post_message(self.Opened(self.key, shown))
 
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
-        """Open the view of a clicked tab. Bound by name, because tabs are loaded on demand."""
+        """Open the view of a clicked tab. Connected by name, because tabs are loaded on demand."""
         event.stop()
-        # With two key presses in quick succession, the first one's event arrives after the second was
-        # handled.
+        # After two quick key presses, the first one's event arrives after the second was handled.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll the tabs right if they do not fit."""
+        """Scroll the tabs right if they do not all fit."""
         self._move_tabs(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

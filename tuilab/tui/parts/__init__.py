@@ -1,1 +1,1 @@
-"""The main screen's parts, one object each; `screens/lab.py` creates and holds them."""
+"""The parts of the main screen, one object each; `screens/lab.py` creates and owns them."""

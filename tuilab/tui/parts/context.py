@@ -1,4 +1,4 @@
-"""What the parts of the main screen share."""
+"""The context that the parts of the main screen share."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from tuilab.tui.parts.corner import Corner
 
 @dataclass(frozen=True)
 class Context:
-    """The screen, the lab, and the panels that more than one part uses."""
+    """The screen, the lab, and the panels used by more than one part."""
 
     screen: Screen[None]
     lab: Lab

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
-"""Characters of a message, and of a warning: more would cover the screen."""
+"""Maximum characters of a message, and of a warning: longer ones would cover the screen."""
 
 
 class Corner:
-    """Shows short messages; the log has the rest of a long warning."""
+    """Shows short messages; the log contains the full text of a long warning."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen
         self.log: Callable[[str, Literal["warning", "error"]], None] = lambda text, level: None
-        """Writes to the lab's log, once there is a lab."""
+        """Writes to the lab's log once the lab exists."""
 
     def warn(self, text: str) -> None:
-        """Show a warning of the lab, and log it."""
+        """Show a warning from the lab, and log it."""
         self.log(text, "warning")
         self.say(text, "warning")
 
@@ -42,7 +42,7 @@ class Corner:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show invalid input to the user as a message instead of raising it."""
+        """Show invalid input as a message to the user instead of raising an error."""
         try:
             yield
         except InputError as error:

@@ -1,4 +1,4 @@
-"""Draws the lab's changes in the panels of the main screen."""
+"""Draws changes in the lab on the panels of the main screen."""
 
 from rich.cells import cell_len
 from textual.worker import WorkType
@@ -14,10 +14,10 @@ from tuilab.tui.widgets.answer import AnswerPanel
 
 
 class Drawing:
-    """Updates each panel that a change concerns."""
+    """Updates every panel that a change affects."""
 
     dragging = False
-    """A slider is being dragged: its panel's text is not updated until the end."""
+    """Whether a slider is being dragged: the text of its panel is updated only at the end."""
 
     def __init__(
         self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog
@@ -57,8 +57,8 @@ class Drawing:
             self._corner.say(text, "error" if level == "error" else "information")
 
     def _show_borders(self, state: LabState) -> None:
-        """Show the next steps below the view, and a run's cost below the controls."""
-        if self.dragging:  # setting a border's text redraws the whole panel
+        """Show the next steps below the view, and the cost of a run below the controls."""
+        if self.dragging:  # setting the text of a border redraws the whole panel
             return
         steps = f"next: {', '.join(wanted := [spoken(self._screen, step) for step in next_steps(state)])}"
         if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
@@ -70,13 +70,13 @@ class Drawing:
             controls.border_subtitle = cost
 
     def look_at_devices(self) -> None:
-        """Sample this machine's devices, and draw the result if it is visible."""
+        """Sample this machine's devices, and draw the samples if they are visible."""
         # `run_worker` creates the coroutine; one created here would never be awaited if the lab is exiting.
         sample: WorkType[None] = self._sample_devices
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """Sample the devices unless a run is in progress; its reports trigger sampling, to avoid disturbing
+        """Sample the devices unless a run is active: the run's reports trigger sampling, to avoid disturbing
         it.
         """
         if not self._lab.state.asked:

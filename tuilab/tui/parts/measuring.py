@@ -1,4 +1,4 @@
-"""Measures, sweeps and changes settings from the main screen."""
+"""Measures, sweeps, and changes settings from the main screen."""
 
 from tuilab.lab.settings import default_sweep
 from tuilab.presentation.status import under_way
@@ -8,7 +8,7 @@ from tuilab.tui.parts.opening import Opener
 
 
 class Measuring:
-    """The requests to the lab, and a message for each that cannot be met."""
+    """Sends requests to the lab, and shows a message if a request cannot be met."""
 
     def __init__(self, context: Context, navigation: Navigation, opener: Opener) -> None:
         self._lab, self._corner, self._presets = context.lab, context.corner, context.panel.presets
@@ -66,9 +66,7 @@ class Measuring:
         self._corner.say(on if self._lab.rerun else "Live sliders off: {run} measures.")
 
     def _spared(self, action: str) -> bool:
-        """Warn once, before a replay is replaced, that this action measures again; return whether it warned
-        now.
-        """
+        """Warn once before a measurement replaces a replay; return whether a warning was shown."""
         spared = self._lab.playback.spare()
         if spared:
             state = self._lab.state
@@ -77,7 +75,7 @@ class Measuring:
         return spared
 
     def _say_which(self, done: str) -> None:
-        """Say which preset this is about while the cursor is on another one."""
+        """Name the preset that will be measured while the cursor is on another one."""
         marked, settings = self._presets.marked, self._lab.state.settings
         if marked and settings is not None:
             text = f"{{presets.open}} opens the marked one: {marked}."

@@ -7,7 +7,7 @@ from tuilab.tui.screens.jump import JumpScreen
 
 
 class Navigation:
-    """Goes to the presets, the controls and the views; on a narrow screen the presets are a drawer."""
+    """Moves to the presets, the controls and the views; on a narrow screen the presets are a drawer."""
 
     def __init__(self, context: Context) -> None:
         self._screen, self._views, self._controls = context.screen, context.views, context.controls
@@ -22,7 +22,7 @@ class Navigation:
         self._screen.set_focus(self._presets)
 
     def close_drawer(self) -> None:
-        """Close the drawer that covers a narrow screen, because something below it was requested.
+        """Close the drawer that covers a narrow screen, because the user requested something below it.
 
         A hidden list must not keep the focus.
         """
@@ -38,13 +38,13 @@ class Navigation:
             self._screen.set_focus(first)
 
     async def look(self, key: str, *, into: bool = False) -> None:
-        """Show a view; focus it if the presets had the focus, because the user wants to look at it."""
+        """Show a view; if the presets had the focus, move the focus to the view."""
         into = into or self._panel.has_focus_within
         self.close_drawer()
         await self._views.open(key, into=into)
 
     async def filter(self) -> None:
-        """Focus the filter of the current view, if it has one, else that of the presets."""
+        """Focus the filter of the current view, or the presets' filter if the view has none."""
         view = self._views.view
         lines = view.query("Filter") if view is not None else ()
         if lines:
@@ -63,7 +63,7 @@ class Navigation:
         screen.maximized = next(panels, self._views)
 
     def jump(self) -> None:
-        """Put letters on every place to go to."""
+        """Label every place that can be jumped to with a letter."""
 
         async def go(place: Widget | None) -> None:
             if place is not None and place.focusable:

@@ -1,4 +1,4 @@
-"""Opens what a path names: a document, a preset file, a recording, the user's own code."""
+"""Opens the target of a path: a document, a preset file, a recording, the user's own code."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -27,14 +27,14 @@ a preset or a recording. Type its path below, then enter."""
 
 
 class Opener:
-    """Opens presets and files; a recording is replayed."""
+    """Opens presets and files; replays recordings."""
 
     reading = ""
-    """The user's file that is being loaded; the next measurement is meant for it."""
+    """The user's file that is being loaded; a measurement requested meanwhile applies to it."""
     run_requested = False
-    """A run was requested before the file was loaded."""
+    """Whether a run was requested before the file was loaded."""
     _mistyped = ""
-    """A path that could not be opened, to be corrected."""
+    """A path that could not be opened, for the user to correct."""
 
     def __init__(
         self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]
@@ -45,13 +45,13 @@ class Opener:
         self._navigation, self._player, self._watch = navigation, player, watch
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the presets for the command palette."""
+        """Yield the command palette's entries for the presets."""
         for preset in self._lab.state.presets:
             about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return True if the words do not name a preset; opening them says what is wrong."""
+        """Return whether the words do not name a preset; opening them reports what is wrong."""
         try:
             return not isinstance(resolve(words), NamedPreset | PresetFile)
         except InputError:
@@ -68,11 +68,11 @@ class Opener:
         )
 
     def open_soon(self, words: str | None) -> None:
-        """Open what a path names in the background: reading and asking the worker take time."""
+        """Open a path in the background: reading, and asking the worker, take time."""
         self._screen.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
-        """Open what a path names, and report problems. taken: called with a preset."""
+        """Open a path and report problems. taken: called with the preset."""
         if not words:
             return
         self._mistyped = words
@@ -91,7 +91,7 @@ class Opener:
             self.reading, self.run_requested = "", False
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
-        """Open what the words name. Raises InputError, and Unanswered if own code raises."""
+        """Open what the words name. Raises InputError, and Unanswered if the user's code raises."""
         from tuilab.lab import opening
 
         name = Path(words).name
@@ -121,7 +121,7 @@ class Opener:
         remember_opened(words)
 
     async def _open_document(self, path: str, functions: bool) -> None:
-        """Show a document's page. functions: of code, first offer the other things that it can be."""
+        """Show a document's page. functions: whether to first offer the other ways to open a code file."""
         from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen
 
@@ -134,7 +134,7 @@ class Opener:
             self._screen.app.push_screen(DocumentScreen(report, self._lab), self._take)
 
     def _ask_shapes(self, words: str, lacking: Sequence[str]) -> None:
-        """Ask for the shapes of a function's arguments, then open it with them."""
+        """Ask for the shapes of a function's arguments, and open the function with them."""
         from tuilab.lab.opening import of_shapes, with_shapes
         from tuilab.tui.screens.shapes import ShapesScreen
 
@@ -148,7 +148,7 @@ class Opener:
         self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking), given)
 
     def _take(self, preset: Preset | None, own: Own | None = None) -> None:
-        """List one more preset, open it and measure it."""
+        """Add a preset to the list, open it and measure it."""
         if preset is not None:
             self._list(preset, own)
             self.open_preset(preset)
@@ -165,12 +165,12 @@ class Opener:
         """Open a preset, and measure it if live sliders are on."""
         self._lab.open(preset)
         if (preset.sweep is None) == (self._views.key == "sweep"):
-            # Show the view that fits the preset: a curve for a sweep, samples otherwise.
+            # Show the view that suits the preset: a curve for a sweep, else samples.
             self._screen.call_later(self._views.open, "sweep" if preset.sweep else "live")
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset over a watched program, with the values that it accepts."""
+        """Open a preset over a watched program, with those of the given values that it accepts."""
         preset = self._lab.state.find_preset(name)
         if preset is None:
             self._corner.say(f"The preset {name} is not among those that were read.", "warning")
@@ -178,7 +178,7 @@ class Opener:
             self._beside(preset, values, measure)
 
     async def open_caught(self, folder: str, *, measure: bool) -> None:
-        """Open a function captured in a watched program."""
+        """Open a function that was captured in a watched program."""
 
         def taken(preset: Preset, own: Own | None) -> None:
             self._list(preset, own)

@@ -1,4 +1,4 @@
-"""Pages over the main screen, and what it writes: exports and the equivalent command."""
+"""Opens the pages over the main screen, and writes exports and the equivalent command."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -17,7 +17,7 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Loaded when first opened; each receives the lab."""
+"""Pages that are loaded when first opened; each receives the lab."""
 ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
 tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
 
@@ -26,7 +26,7 @@ Nothing is installed or written there."""
 
 
 class Pages:
-    """Opens the pages, and carries out what the user chose there."""
+    """Opens the pages and carries out the user's choices."""
 
     def __init__(self, context: Context, player: Player, keymap: Mapping[str, str]) -> None:
         """keymap: the user's own keys."""
@@ -35,7 +35,9 @@ class Pages:
         self._player, self._keymap = player, keymap
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the exports, and the findings of the run and the doctor, for the command palette."""
+        """Yield the command palette's entries for the exports, and for the findings of the run and the
+        doctor.
+        """
         from tuilab.lab.export import formats
 
         for offer in formats(bool(self._lab.state.shown.run)):
@@ -50,7 +52,7 @@ class Pages:
             yield "doctor: no GPU is visible", report.cause, partial(self.open, "why"), words
 
     def open(self, name: str) -> None:
-        """Open a page over the screen with another view of the lab."""
+        """Open a page that shows the lab in another way."""
         self._screen.app.push_screen(resolve_name(PAGES[name])(self._lab))
 
     def arms(self) -> None:
@@ -66,7 +68,7 @@ class Pages:
         self._screen.app.push_screen(KeysScreen(self._keymap))
 
     def fact_check(self) -> None:
-        """Measure every claim of this preset's document, over the lab."""
+        """Measure every claim in this preset's document, on a page over the lab."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -84,7 +86,7 @@ class Pages:
         self._screen.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def hosts(self) -> None:
-        """List the other machines and environments to measure in, with a line to add one."""
+        """List the other machines and environments, with a line to add one."""
         from tuilab.tui.screens.menu import MenuScreen
 
         known = self._lab.state.hosts.known
@@ -101,7 +103,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Measure there too; reports an invalid name."""
+        """Also measure on another host; report an invalid name."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
@@ -123,7 +125,7 @@ class Pages:
         self._screen.app.push_screen(HistoryScreen(self._lab), chosen)
 
     def copy(self) -> None:
-        """Copy the equivalent command line, to the clipboard and to a file."""
+        """Copy the equivalent command line to the clipboard and to a file."""
         settings, text = self._lab.state.settings, ""
         if settings is None:
             return
@@ -141,7 +143,7 @@ class Pages:
 
         def chosen(key: str | None) -> None:
             if key:
-                # The page has closed, so that a picture shows the lab itself.
+                # Wait until the page has closed, so that a picture shows the lab itself.
                 self._screen.call_after_refresh(lambda: self._write(key))
 
         there = formats(bool(self._lab.state.shown.run))

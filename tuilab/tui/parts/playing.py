@@ -1,4 +1,4 @@
-"""Replayed runs and the demo, each with its own bar on the main screen."""
+"""Replays and the demo, each with its own bar on the main screen."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +19,7 @@ class Player:
         self._views, self._navigation = context.views, navigation
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the background runs for the command palette."""
+        """Yield the command palette's entries for the background runs."""
         for run, file in self._lab.state.background.items():
             words = f"open the background run {run[:8]}"
             yield words, "Show its progress so far.", partial(self.play, file), "unattended ssh hangup"
@@ -29,7 +29,7 @@ class Player:
         self._lab.playback.command(lambda replay: getattr(replay, do)(*by))
 
     async def choose(self) -> None:
-        """Replay a recorded run, to choose from a list, as if it were live."""
+        """Let the user choose a recorded run, and replay it as if it were live."""
         from tuilab.tui.screens.menu import MenuScreen
 
         page = MenuScreen(
@@ -52,11 +52,11 @@ class Player:
             await self._lab.replay(name)
             if not self._screen.query(ReplayStrip):
                 await self._work.mount(ReplayStrip(self._lab), after=self._views)
-            self._screen.query(ReplayStrip).focus()  # may have been closed meanwhile
+            self._screen.query(ReplayStrip).focus()  # the screen may have been closed meanwhile
             self._screen.refresh_bindings()
 
     async def demo(self) -> None:
-        """Guess whether a claim holds, then see."""
+        """Start the demo: the user guesses whether a claim holds, and sees the result."""
         from tuilab.presentation.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 

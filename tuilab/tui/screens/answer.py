@@ -1,4 +1,4 @@
-"""The full answer: its confidence, every claim with its evidence, every caveat, what to do."""
+"""The full answer: its confidence, every claim with its evidence, every caveat, and advice."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AnswerScreen(Page[None]):
-    """What does not fit into the answer's three lines."""
+    """The parts of the answer that do not fit into three lines."""
 
     HELP = """\
 ## The answer in full

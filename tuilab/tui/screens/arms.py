@@ -49,7 +49,7 @@ measured.
                     self.deselect(other)
 
     def action_all(self) -> None:
-        """Draw every arm."""
+        """Draw all arms."""
         self.select_all()
 
 
@@ -95,7 +95,7 @@ class ArmsScreen(Page[None]):
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)
-        elif arms:  # none, if another run has started meanwhile
+        elif arms:  # there are no arms if another run has started meanwhile
             # At least one arm is drawn.
             event.selection_list.select(next(iter(viewing.drawn_arms(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

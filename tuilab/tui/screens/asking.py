@@ -11,7 +11,7 @@ from tuilab.tui.screens.modal import Page, framed
 
 
 class NoteScreen(Page[str]):
-    """A text of several lines. Returns it, or None if unchanged."""
+    """A text of several lines. Returns the text, or None if unchanged."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "keep", "keep", show=False, priority=True, id="note.keep"),

@@ -1,4 +1,6 @@
-"""A document with its findings, and the presets that measure what it intended. Runs none of it."""
+"""A document with its findings, and the presets that measure what it intended. Never runs the document's
+code.
+"""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -67,7 +69,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
         self._heading = report.document.title or report.document.id
         found: list[Finding | Unresolved] = []
         for example in report.examples:
-            # A name that several examples call is unresolved in each for the same reason.
+            # If several examples call the same name, it is unresolved in each for the same reason.
             found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
@@ -108,20 +110,20 @@ off on this machine; pressed again, it stops. The document's own code never runs
         self._tell(found, words)
 
     def _tell(self, found: Finding, words: str) -> None:
-        """Show next to a finding what its measurement found."""
+        """Show the result of a finding's measurement next to the finding."""
         for findings in self.query("#findings").results(OptionList):
             at = next(number for number, each in enumerate(self._found) if each is found)
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Close and return to where the user was. Stops a finding's measurement."""
+        """Close the page and return to the user's earlier place. Stops the measurement of a finding."""
         if self._proving is not None:
             self._lab.stop()
         self._lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_fact_check(self) -> None:
-        """Measure every claim of the document in turn."""
+        """Measure the claims of the document in turn."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -138,7 +140,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
     def compose(self) -> ComposeResult:
         report = self._report
         found = [each for each in self._found if isinstance(each, Finding)]
-        # Counted as in the command: the same finding on further lines counts once.
+        # Counted as in the command: the same finding on several lines counts once.
         kinds = collapsed(found)
         places = sum(1 + len(each.also) for each in kinds)
         counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"
@@ -160,11 +162,11 @@ off on this machine; pressed again, it stops. The document's own code never runs
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        for last in [*self.query("#findings, TextArea")][-1:]:  # none if the lab is exiting
+        for last in [*self.query("#findings, TextArea")][-1:]:  # there is no finding if the lab is exiting
             last.focus()
 
     def action_finding(self, by: int) -> None:
-        """Go to the next finding or the previous one."""
+        """Go to the next or previous finding."""
         for found in self.query("#findings").results(OptionList):
             found.highlighted = min(len(self._found) - 1, max(0, (found.highlighted or 0) + by))
 
@@ -187,8 +189,8 @@ off on this machine; pressed again, it stops. The document's own code never runs
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
     """Return `✗ 12 TL003 wrong timing: the message. The remedy.`
 
-    Warnings and notes include that word; for unreadable code, the reason is given. shown: its measurement,
-    placed first.
+    Warnings and notes start with that word; unreadable code is shown with the reason. shown: the result of
+    the finding's measurement, placed first.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

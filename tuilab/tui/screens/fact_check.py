@@ -1,4 +1,4 @@
-"""Measures a document's claims in turn and shows the verdict of each as it arrives."""
+"""Measures a document's claims in turn and shows each verdict as soon as it is known."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """Starts by itself. `space` stops and continues; measurements are kept."""
+    """The page of a fact check. Starts by itself. `space` stops and continues; measurements are kept."""
 
     HELP = """\
 ## Fact-check
@@ -80,21 +80,21 @@ The runs are in the history too.
         self._show()
 
     def action_turn(self) -> None:
-        """Stop the measurement, or continue."""
+        """Stop or continue the measurement."""
         if self.check.going:
             self._checker.stop()
         elif self.check.left:
             self._go()
 
     def action_close(self) -> None:
-        """Close and return to where the user was. The measurements are in the history."""
+        """Close the page and return to the user's earlier place. The measurements are in the history."""
         if self.check.going:
             self._checker.stop()
         self.lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
-        """Write the stamped page to the current folder."""
+        """Write a page with machine and date to the current folder."""
         folder = Path.cwd()
         try:
             self._said = f"written: {write_page(self.check, folder, ending)}"
@@ -103,7 +103,7 @@ The runs are in the history too.
         self._show_going()
 
     def _show(self) -> None:
-        # A check that ends after the page was closed finds no widgets.
+        # The widgets no longer exist if the check ends after the page was closed.
         for shown in self.query("#statements").results(Static):
             shown.update(dressed(self, fact_check_page(self.check)))
         self._show_going()

@@ -1,4 +1,4 @@
-"""Context help: the focused widget, what the picture shows, and which keys work."""
+"""Context help: the focused widget, the open view, and the keys that work."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
     def action_search(self) -> None:
-        """Type words; only blocks with all of them remain."""
+        """Filter the page by typed words; only blocks that contain all of them remain."""
         line = self.query_one(LineInput)
         line.display = True
         line.focus()
@@ -97,7 +97,7 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that contain all of these words; for a table, the matching rows."""
+    """Return the blocks of the page that contain all these words; of a table, the matching rows."""
     wanted = words.casefold().split()
 
     def has(text: str) -> bool:
@@ -127,13 +127,13 @@ def draw_table(table: str) -> Static:
 
 
 def _bold(words: str) -> Iterator[tuple[str, str]]:
-    """Yield text with styles for `**` and backticks."""
+    """Yield the text in pieces, with styles for `**` and backticks."""
     for index, part in enumerate(MARKED.split(words)):
         yield part, "bold" * (index % 2)
 
 
 class Fitting(Columns):
-    """As many columns as fit; Rich divides by zero if there is no room."""
+    """Columns, as many as fit; Rich divides by zero if none fits."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.width = min(COLUMN, options.max_width - 1)
@@ -165,7 +165,7 @@ class KeysScreen(Page[None]):
 
 
 def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
-    """Return the help for the focused widget and the open view or page, followed by tables of keys."""
+    """Return the help for the focused widget and for the open view or page, followed by tables of keys."""
     views = screen.query(Views)
     shown = views.first().view if views else screen
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])
@@ -186,7 +186,7 @@ def _table(head: str, rows: list[str]) -> list[str]:
 
 
 def _about(widget: Widget | None) -> Iterator[str]:
-    """Yield the help texts of the widget and its ancestors, innermost first."""
+    """Yield the help texts of the widget and its ancestors, starting with the widget."""
     for node in widget.ancestors_with_self if widget is not None else ():
         if isinstance(node, Widget) and node.HELP:
             yield node.HELP.strip()

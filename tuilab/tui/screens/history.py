@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 
 class Said(LineWidget):
-    """The result of the last operation, or the current one, in up to three lines."""
+    """The result of the last operation, or the progress of the current one, in up to three lines."""
 
     DEFAULT_CSS = "Said { height: 1; padding: 0 1; }"
     text, style = "", MUTED
@@ -82,7 +82,7 @@ class Said(LineWidget):
 
 
 class HistoryScreen(Modal[str], Hearing):
-    """A separate page. Returns the run to replay, None if it was closed."""
+    """The history page. Returns the run to replay, or None if closed."""
 
     HELP = """\
 ## The history
@@ -163,7 +163,7 @@ are compared with it. Neither is ever pruned.
             self.query_one(Said).show(text, style)
 
     def failed(self, error: sqlite3.Error) -> None:
-        """Report a problem with the store. A damaged one is set aside and replaced with a new one."""
+        """Report a problem with the store. A damaged store is set aside and replaced with a new one."""
         self.say(trouble(error), BAD)
         if kept := self.lab.saved.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
@@ -178,7 +178,7 @@ are compared with it. Neither is ever pruned.
     # The list and the run under the cursor
 
     def _read_on(self) -> None:
-        """Load what the list needs, unless that is in progress."""
+        """Load what the list needs, unless loading is in progress."""
         if self.runs.wants and not self._reading:
             self._reading = True
             self.run_worker(self._read(), exit_on_error=False)
@@ -198,7 +198,7 @@ are compared with it. Neither is ever pruned.
             place, self.table.empty = None, trouble(error)
             self.failed(error)
             if self.runs:
-                return  # what is missing is requested again when another row is viewed
+                return  # missing rows are requested again when the user views another row
         if not self.is_attached:
             return
         self.table.came(place)
@@ -210,7 +210,7 @@ are compared with it. Neither is ever pruned.
 
     @on(Table.Moved)
     def _show_row(self) -> None:
-        for about in self.query(About):  # gone, if the page was closed meanwhile
+        for about in self.query(About):  # the widgets are gone if the page was closed meanwhile
             about.show(self.table.row)
 
     @on(Input.Changed)
@@ -227,7 +227,7 @@ are compared with it. Neither is ever pruned.
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """Go from the filter line to the rows; from there clear the filter, then close."""
+        """Go from the filter line to the rows; from the rows, clear the filter; if it is empty, close."""
         line = self.query_one(Filter)
         if line.has_focus:
             self.table.focus()
@@ -237,7 +237,7 @@ are compared with it. Neither is ever pruned.
             self.dismiss(None)
 
     def action_again(self) -> None:
-        """Reload the list: another program may have added runs."""
+        """Reload the list, because another program may have added runs."""
         self.table.reload()
         self.say("List refreshed.")
 
@@ -257,7 +257,7 @@ are compared with it. Neither is ever pruned.
             self.dismiss(row.run)
 
     def _row(self) -> Entry | None:
-        """Return the run under the cursor; reports if there is none."""
+        """Return the run under the cursor, or report that there is none."""
         row = self.table.row
         if row is None or not row.run:
             self.say("No run here.")
@@ -265,7 +265,7 @@ are compared with it. Neither is ever pruned.
         return row
 
     def _chosen(self) -> list[Entry]:
-        """Return the runs to operate on; reports if there are none."""
+        """Return the selected runs, or report that there are none."""
         found = self.table.chosen
         if not found:
             self.say("No run here.")
@@ -274,11 +274,11 @@ are compared with it. Neither is ever pruned.
     # Running an operation
 
     def _begin(self, what: str) -> CancellableProgress | None:
-        """Start the progress of a long operation; None if one is running, because only one can run at
-        a time.
+        """Start the progress of a long operation; return None if one is active, because only one can run at a
+        time.
         """
         if self.going is not None:
-            # Stored in the note, because the next report would overwrite it at once.
+            # The sentence is stored in the note, because the next progress report would overwrite it at once.
             self.going.note = ". Only one thing runs at a time."
             self.say(self.going.words(), WARN)
             return None
@@ -290,7 +290,7 @@ are compared with it. Neither is ever pruned.
     async def _act(
         self, act: Awaitable[T], then: Callable[[T], None], going: CancellableProgress | None = None
     ) -> None:
-        """Run an operation in the background. going: the progress of a long one."""
+        """Run an operation in the background. going: the progress of a long operation."""
         timer = self.set_interval(SHOW_S, lambda: self.say(going.words())) if going is not None else None
         try:
             then(await act)
@@ -307,12 +307,12 @@ are compared with it. Neither is ever pruned.
                 self.going = None
 
     def _changed(self, said: str) -> None:
-        """Report what was done, and reload the list."""
+        """Report the result of an operation, and reload the list."""
         self.say(said, GOOD)
         self.table.reload()
 
     def _repinned(self, said: str) -> None:
-        """Also draw the pinned runs under the live plot."""
+        """Draw the newly pinned runs under the live plot too."""
         self._changed(said)
         self.run_worker(self.lab.show_pinned(), exit_on_error=False)
 
@@ -327,7 +327,7 @@ are compared with it. Neither is ever pruned.
     # Comparing
 
     def action_compare(self) -> None:
-        """Compare the marked runs, or the one under the cursor with the baseline of its kind."""
+        """Compare the marked runs, or compare the run under the cursor with its baseline."""
         entries = self._chosen()
         if len(entries) > MOST:
             self.say(f"At most {MOST} runs are compared at once; {len(entries)} are marked.", WARN)
@@ -371,12 +371,12 @@ are compared with it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin as ghost or as baseline, or unpin if all are already pinned that way."""
+        """Pin runs as ghost or as baseline; if all are pinned that way already, unpin them."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 
     def action_delete(self) -> None:
-        """Delete; `u` restores."""
+        """Delete runs; `u` restores them."""
         shown, entries = self.lab.state.shown, self._chosen()
         if shown.running and any(entry.run == shown.run for entry in entries):
             self.say("One of these is still running: stop it in the lab ({stop}) before you delete it.", WARN)
@@ -388,11 +388,11 @@ are compared with it. Neither is ever pruned.
         self._repinned(said)
 
     def action_undo(self) -> None:
-        """Restore the runs deleted last."""
+        """Restore the runs of the last deletion."""
         self._act(self.history.do(acts.undo), self._repinned)
 
     def action_prune(self) -> None:
-        """Delete old runs, after showing how many."""
+        """Delete old runs after showing their number."""
 
         def given(found: PruneCandidates | None) -> None:
             if found is not None and (going := self._begin("Pruning")):

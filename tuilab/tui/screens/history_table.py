@@ -39,7 +39,7 @@ STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
 
 
 class RunsTable(Table[Entry]):
-    """One row per run. marked: the marked runs by id, in the order of marking."""
+    """Table with one row per run. marked: the marked runs by id, in the order of marking."""
 
     HELP = """\
 ## The runs
@@ -61,8 +61,8 @@ column's head.
         usual: Callable[[str, str], Mapping[str, Value] | None],
         wanted: Callable[[], None],
     ) -> None:
-        """usual: the default parameters of a run with that preset and workload, None if unknown. wanted:
-        called if there may be more to load.
+        """usual: returns the default parameters of a run with that preset and workload, None if unknown.
+        wanted: called when more rows may be needed.
         """
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
@@ -95,7 +95,7 @@ column's head.
             empty="Searching the history…",
         )
 
-    # The history itself searches and sorts the list
+    # The history itself searches and sorts the list.
 
     def rearrange(self) -> None:
         if self.is_attached:
@@ -110,7 +110,7 @@ column's head.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show requested runs. place: the cursor's, after a search."""
+        """Show the requested runs. place: position of the cursor after a search."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -133,13 +133,13 @@ column's head.
 
     @property
     def chosen(self) -> list[Entry]:
-        """The marked runs, else the one under the cursor."""
+        """The marked runs, or else the run under the cursor."""
         if self.marked:
             return list(self.marked.values())
         return [self.row] if self.row is not None and self.row.run else []
 
     def action_mark(self) -> None:
-        """Toggle the mark of the run under the cursor, and go to the next."""
+        """Toggle the mark of the run under the cursor, and move to the next run."""
         row = self.row
         if row is None or not row.run:
             return
@@ -154,7 +154,7 @@ column's head.
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark a run when clicked in front of its row."""
+        """Toggle a run's mark on a click left of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
@@ -165,14 +165,14 @@ column's head.
 
 
 class About(LineWidget):
-    """The run under the cursor in full."""
+    """The details of the run under the cursor."""
 
     def __init__(self) -> None:
         super().__init__(empty="Nothing chosen.")
         self._entry: Entry | None = None
 
     def show(self, entry: Entry | None) -> None:
-        """Show another run, or more details of the same one."""
+        """Show another run, or more details of the same run."""
         if entry != self._entry:
             self._entry = entry
             self.repaint()
@@ -200,7 +200,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Return the run's identity, marks and outcome, as far as they fit."""
+    """Return the run's identity, marks and outcome, as far as they fit on a line."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

@@ -1,4 +1,4 @@
-"""Jump labels: a letter on every place to go to; typing it goes there."""
+"""Jump labels: a letter on every place that can have the focus; typing the letter moves there."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -15,7 +15,7 @@ LETTERS = "asdfjklghqweruiopzxcvbnmty"
 
 
 class JumpScreen(Modal[Widget]):
-    """The screen stays visible under the letters. Returns the chosen widget."""
+    """The page with the letters; the screen below stays visible. Returns the chosen widget."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
     CSS = """
@@ -37,7 +37,7 @@ class JumpScreen(Modal[Widget]):
             yield label
 
     def on_key(self, event: events.Key) -> None:
-        """Go to the place with that letter; any other key closes."""
+        """Go to the place with that letter; any other key closes the page."""
         event.stop()
         event.prevent_default()
         self.dismiss(self._places.get(event.character or ""))

@@ -1,7 +1,7 @@
-"""The main screen: header, presets, answer, picture, controls, placement, keys.
+"""The main screen: header, presets, answer, view, controls, placement, keys.
 
 It starts in three steps: presets, frames, contents of the frames. The presets are painted first, and each
-later step imports what only it needs. In one step, the first paint would take twice as long.
+later step imports the modules that only it needs. In one step, the first paint would take twice as long.
 """
 
 import asyncio
@@ -45,20 +45,21 @@ if TYPE_CHECKING:
     from tuilab.tui.parts.playing import Player
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls back once it is on its way to the terminal."""
+"""Draws a change, and calls back once the change has been sent to the terminal."""
 MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
-"""Creates the lab, given how to warn and how to draw. Called after the first paint, because loading the lab
-takes as long as loading all of Textual."""
+"""Creates the lab, given functions that warn and draw. Called after the first paint, because loading the lab
+takes as long as loading all of Textual.
+"""
 
 
 class LabScreen(Screen[None]):
     """Creates the parts of the main screen, and passes the user's actions to them."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
-    AUTO_FOCUS = ""  # the presets, after the first paint
+    AUTO_FOCUS = ""  # imports for the presets, after the first paint
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
-    # The widgets draw a focus change themselves; Textual would redraw the whole screen too.
+    # The widgets themselves draw a change of focus; Textual would also redraw the whole screen.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
@@ -88,9 +89,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """The lab, the widgets and the parts exist; until then only `run` and the app's own actions work."""
+    """Whether the lab, the widgets and the parts exist; until then only `run` and the app's own
+    actions work.
+    """
     _run_requested = False
-    """A run was requested before the screen was filled."""
+    """Whether a run was requested before the screen was filled."""
 
     def __init__(
         self,
@@ -99,7 +102,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         keymap: Mapping[str, str],
         read_keymap: Callable[[], Sequence[str]],
     ) -> None:
-        """keymap: the user's own keys, once `read_keymap` has been called, which returns their problems."""
+        """keymap: the user's own keys, available after `read_keymap`, which returns the problems in their
+        file.
+        """
         super().__init__(id="lab")
         self.options, self.keymap = options, keymap
         self.viewing = ViewOptions()
@@ -111,7 +116,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def compose(self) -> ComposeResult:
         rows, self._found = titles.at_start(self.options.presets)
-        # Later widgets are mounted in these: mounting on the screen itself redraws all of it.
+        # Later widgets are mounted in these frames: mounting on the screen itself redraws all of it.
         yield Container(id="head")
         with Horizontal(id="body"):
             yield PresetsPanel(rows)
@@ -121,7 +126,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.call_after_refresh(self._frame)
 
     async def _frame(self) -> None:
-        """Create the rest of the screen, still empty, which takes half as long as the first paint."""
+        """Create the rest of the screen, still empty; this takes half as long as the first paint."""
         from tuilab.tui.panels.header import Header
         from tuilab.tui.panels.key_bar import KeyBar
         from tuilab.tui.panels.views import Views
@@ -138,7 +143,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """Fill the frames. The worker starts first, because it takes longest."""
+        """Fill the frames. The worker starts first, because its start takes longest."""
         from tuilab.tui.parts.corner import Corner
 
         options, corner = self.options, Corner(self)
@@ -212,14 +217,14 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self._started.set()
 
     async def started(self) -> "Opener":
-        """Wait until the lab exists; return what opens presets and files."""
+        """Wait until the lab exists; return the part that opens presets and files."""
         await self._started.wait()
         return self.opener
 
-    # What changes
+    # Reacting to changes
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw the change. `painted` is called once it is on its way to the terminal."""
+        """Draw a change. `painted` is called once the change has been sent to the terminal."""
         self.post_message(LabChanged(change))
         self.call_after_refresh(painted)
 
@@ -234,11 +239,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.opener.open_preset(preset)
 
     def on_views_opened(self, event: "Views.Opened") -> None:
-        """Draw the view. Bound by name, because views are loaded after the first paint."""
+        """Draw the opened view. Connected by name, because views are loaded after the first paint."""
         event.view.draw()
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """Follow a slider or a switch. Bound by name, because the controls are loaded after the first
+        """React to a slider or a switch. Connected by name, because the controls are loaded after the first
         paint.
         """
         dropped, self.drawing.dragging = self.drawing.dragging and event.final, not event.final
@@ -249,7 +254,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim what needs the lab until the screen is filled."""
+        """Dim the actions that need the lab until the screen is filled."""
         if action == "replay" and parameters:
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":
@@ -257,9 +262,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         return True if self.filled or action == "run" else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield the command palette's entries: (words, help, what to do, further search words).
+        """Yield the command palette's entries: (words, help, command, further search words).
 
-        Actions, exports, findings of the run, sliders and switches, then presets.
+        Actions, exports, findings of the run, sliders and switches come first, followed by presets.
         """
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
@@ -282,7 +287,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         await self.measuring.sweep()
 
     def action_budget(self) -> None:
-        """Choose the next budget, wrapping around."""
+        """Choose the next budget, starting over after the last."""
         self.lab.next_budget()
         self.draw(Change.SETTINGS)
 
@@ -300,7 +305,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.lab.restore()
 
     async def action_view(self, key: str) -> None:
-        """Show a view; if it is already shown and a slider has the focus, focus the view."""
+        """Show a view; if it is already open and a slider has the focus, focus the view."""
         await self.navigation.look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
@@ -329,7 +334,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.opener.ask()
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Choose a recorded run to replay. do: a command for the player instead, such as `pause`."""
+        """Choose a recorded run to replay. do: a command such as `pause` for the player instead."""
         if do:
             self.player.command(do, *by)
         else:

@@ -1,4 +1,4 @@
-"""Every machine in the history, preset by preset: which is fastest, and where machines disagree."""
+"""All machines in the history, by preset: which is fastest, and where machines disagree."""
 
 import math
 from typing import TYPE_CHECKING, ClassVar
@@ -50,7 +50,7 @@ def _seconds(best: Best | None) -> float:
 
 
 class MachinesScreen(Page[None]):
-    """The table with a line to filter it."""
+    """The table of machines with a line to filter it."""
 
     HELP = """\
 ## Machines compared

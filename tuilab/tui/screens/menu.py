@@ -1,4 +1,4 @@
-"""A short list to choose from, with an input line if needed."""
+"""A short list of choices, with an input line if needed."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -32,7 +32,7 @@ class Items(OptionList):
         super().__init__(*self._draw_items(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
-        """List only the items that contain all the words, and select the first."""
+        """List only the items that contain all these words, and select the first."""
         wanted = words.lower().split()
         found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
         self.set_options(self._draw_items(found))
@@ -58,7 +58,9 @@ class Paths(Suggester):
 
 
 class PathInput(LineInput):
-    """An input for a path. Tab completes it, as in a shell, and leaves the line if it cannot."""
+    """An input for a path. Tab completes the path, as in a shell; if there is no completion, it leaves the
+    line.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "complete", "complete", show=False, id="menu.complete"),
@@ -72,7 +74,7 @@ class PathInput(LineInput):
 
 
 class FindInput(LineInput):
-    """An input that filters the list above it; up and down move in the list."""
+    """An input that filters the list above it; the up and down arrows move in the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move('up')", "up", show=False, id="menu.up"),
@@ -85,10 +87,10 @@ class FindInput(LineInput):
 
 
 class MenuScreen(Page[str]):
-    """Returns the key of the chosen item or the typed text; None if it was closed.
+    """Returns the key of the chosen item or the typed text; None if closed.
 
-    typed: the purpose of the input; "" for none. find: the input filters the list. suggester: completes what
-    is typed. begun: initial text of the input, selected, so that typing replaces it.
+    typed: the purpose of the input; "" for no input. find: whether the input filters the list. suggester:
+    completes the typed text. begun: initial text of the input, selected, so that typing replaces it.
     """
 
     DEFAULT_CSS = """
@@ -129,7 +131,7 @@ class MenuScreen(Page[str]):
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
         for place in self.query(Input if self._find or (self._typed and line_first) else Items):
-            place.focus()  # neither exists if there is nothing to choose
+            place.focus()  # neither widget exists if there is nothing to choose
         if self._find:
             self.query_one(Items).highlighted = 0
 
@@ -143,9 +145,9 @@ class MenuScreen(Page[str]):
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with the typed text, or with the suggested file if the text names none.
+        """Close with the typed text, or with the suggested file if the text names no file.
 
-        An empty line counts only if it had an initial text.
+        An empty line counts only if the input had an initial text.
         """
         if self._find:
             self.query_one(Items).action_select()

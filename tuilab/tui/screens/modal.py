@@ -1,4 +1,4 @@
-"""Base of every page over the main screen: a centred frame that escape closes."""
+"""Base of all pages over the main screen: a centred frame that escape closes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -29,7 +29,9 @@ def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
 
 
 class Modal(ModalScreen[Result], Generic[Result]):
-    """Over another screen until dismissed. Dismisses only once, because another key may follow."""
+    """A screen over another one until it is dismissed. It can be dismissed only once, because another key may
+    follow.
+    """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,13 +46,13 @@ class Modal(ModalScreen[Result], Generic[Result]):
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield the command palette's entries (words, help, what to do): the actions of this page's keys."""
+        """Yield the command palette's entries (words, help, command): the actions behind this page's keys."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
 
 class Page(Modal[Result], Generic[Result]):
-    """The screen below stays visible, dimmed."""
+    """A page over a screen that stays visible, dimmed."""
 
     DEFAULT_CSS = """
     Page { align: center middle; background: $background 60%; }
@@ -71,11 +73,11 @@ STYLES = {
     "muted": "$foreground-muted",
     **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
 }
-"""By the role of a piece of a page."""
+"""Styles by the role of a piece of text on a page."""
 
 
 def dressed(widget: Widget, page: "Iterable[PageLine]") -> Content:
-    """Format a page of the lab with the user's keys filled in."""
+    """Format a page of the lab, with the user's keys inserted."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
     )

@@ -1,4 +1,4 @@
-"""Chooses old runs to delete, by age or size, and shows how many before deleting."""
+"""Chooses old runs to delete, by age or size, and shows their number first."""
 
 import sqlite3
 from functools import partial
@@ -22,7 +22,7 @@ MOST = 1_000_000
 
 
 class PruneScreen(Page[PruneCandidates]):
-    """Two inputs and the resulting number of runs. Returns the runs to delete, None if cancelled."""
+    """Two inputs and the resulting number of runs. Returns the runs to delete, or None if cancelled."""
 
     DEFAULT_CSS = """
     PruneScreen Static { height: auto; }
@@ -51,12 +51,12 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._found = None  # at once: runs counted for other numbers must not be deleted
+        self._found = None  # clear the count at once: runs counted for other numbers must not be deleted
         self._count()
 
     @work(exclusive=True, exit_on_error=False)
     async def _count(self) -> None:
-        """Show the number of runs for these inputs."""
+        """Count the runs for these inputs and show the number."""
         lines = [self.query_one(f"#{name}", Input) for name in FIELDS]
         wrong = next((line.value for line in lines if not line.is_valid), None)
         if wrong is not None:
@@ -75,6 +75,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Delete the counted runs; nothing without a count."""
+        """Delete the counted runs; do nothing without a count."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

@@ -1,4 +1,4 @@
-"""Two or more runs of the history side by side: arms × runs."""
+"""Two or more runs from the history side by side: a table of arms and runs."""
 
 import math
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from tuilab.tui.widgets.table import Column, Table
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
 ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
-"""Stands for an arm that a run does not have."""
+"""Placeholder for an arm that a run lacks."""
 
 
 class RunsCompared(Page[None]):
-    """At the top the runs and how they differ; the table below."""
+    """The runs and their differences at the top; the table below."""
 
     HELP = """\
 ## Runs compared
@@ -96,7 +96,7 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
 def arms_table(found: Across) -> Table[ArmAcross]:
     """Return a table with one row per arm and two columns per run: its figure, and the ratio to the base.
 
-    If space is short, the figures of the other runs are dropped before their ratios.
+    If space is short, the figures of the other runs are dropped before their ratios are.
     """
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
     if any(row.at for row in found.arms):
@@ -116,7 +116,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """Return the columns of a run's figures and their ratios to the base."""
+    """Return the columns for a run: its figures, and their ratios to the base."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT

@@ -18,7 +18,7 @@ Integers take a range, as in int32[32]:0..999; a Python value is typed as it is,
 
 
 class ShapesScreen(Page[Sequence[str]]):
-    """A line for each argument. Returns `a=float32[32,64]` for each, None if it was closed."""
+    """A form with a line for each argument. Returns `a=float32[32,64]` for each, or None if closed."""
 
     DEFAULT_CSS = """
     ShapesScreen Static { height: auto; }
@@ -50,7 +50,7 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Close with the shapes once each is valid; else go to the first line that is empty or invalid."""
+        """Close with the shapes once all are valid; else go to the first line that is empty or invalid."""
         lines = list(self.query(Input))
         empty = next((line for line in lines if not line.value.strip()), None)
         if empty is not None:

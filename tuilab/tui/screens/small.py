@@ -1,4 +1,4 @@
-"""Chooses the layout for the terminal's size, and the message if it is too small."""
+"""Chooses the layout for the terminal's size, or the message that it is too small."""
 
 from textual.widgets import Static
 
@@ -7,12 +7,13 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""Minimum widths and heights of the style sheet's layouts: presets next to the picture, a wider list; full
-controls, the placement log below them, a longer one."""
+"""Minimum widths and heights of the style sheet's layouts: presets next to the view, and a wider list; full
+controls, the placement log below them, and a longer log.
+"""
 
 
 class Small(Static):
-    """Reports that the terminal is too small, and the required size."""
+    """Shows that the terminal is too small, and the required size."""
 
     def __init__(self) -> None:
         super().__init__(id="small", markup=False)

@@ -1,4 +1,4 @@
-"""A watched program: its verdict, what to change, its steps as they arrive, its ops, functions and output."""
+"""A watched program: its verdict, suggested changes, live steps, ops, functions and output."""
 
 import gc
 import threading
@@ -78,10 +78,10 @@ LEAVING = (
 
 
 class ProgramHeader(Header):
-    """The first line, for a program."""
+    """The first line of a watched program's screen."""
 
     def show(self, page: Page, *, running: bool) -> None:
-        """Show which program it is, and its state."""
+        """Show which program is watched, and its state."""
         now = says.status(page, running=running)
         self._title, self._tone = says.title(page), now.tone
         self._machine = [
@@ -107,8 +107,8 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        # What to change comes first: the finding itself is in the table's row and, for the first one, in the
-        # verdict too.
+        # The change to make comes first: the finding itself is in the table's row and, for the first finding,
+        # in the verdict.
         changes = clip(change, width, max(1, height - 1))
         lines = clip(said, width, max(1, height - len(changes)))
         return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
@@ -122,7 +122,7 @@ class Parts(LineWidget):
     loads: tuple[Load, ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """Show these parts, or why there are none."""
+        """Show these parts, or explain why there are none."""
         self.parts, self.loads, self.empty = page.parts, page.loads, empty
         self.repaint()
 
@@ -150,13 +150,13 @@ class Parts(LineWidget):
 
 
 class Kinds(LineWidget):
-    """Where the program's time went, by kind."""
+    """The program's time by kind of activity."""
 
     DEFAULT_CSS = "Kinds { height: 1fr; width: 2fr; max-width: 60; margin: 0 2 0 0; }"
     kinds: tuple[tuple[str, float, float], ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """Show the account's kinds, or why there are none."""
+        """Show the kinds of activity, or explain why there are none."""
         self.kinds, self.empty = says.account_kinds(page), empty
         self.repaint()
 
@@ -190,7 +190,7 @@ class Output(LineWidget):
 
 
 class WatchScreen(Screen[None]):
-    """Redraws a program's page each time it has changed."""
+    """The screen of a watched program; redraws its page after each change."""
 
     AUTO_FOCUS = "#findings Table"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -235,10 +235,10 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
     ]
 
     class Told(Message, bubble=False):
-        """There is something new to draw."""
+        """Something has changed and must be drawn."""
 
     class Taken(Message, bubble=False):
-        """A function was captured, or could not be."""
+        """A capture succeeded or failed."""
 
         def __init__(self, caught: Caught) -> None:
             super().__init__()
@@ -303,11 +303,11 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
-        """Make the program's terminal as wide as ours, so that its progress bars fit."""
+        """Set the program's terminal to the width of ours, so that its progress bars fit."""
         self.watching.resize(*self.app.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Offer actions that need the program only while it can respond."""
+        """Offer actions that need the program only while it is running."""
         running, catches = self._can
         return catches if action == "catch" else running or action not in ("stop", "type")
 
@@ -405,7 +405,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             self.action_view(event.tab.id)
 
     async def action_leave(self) -> None:
-        """Return to the lab if the program was started there; else quit and leave the terminal to the
+        """Return to the lab if the program was started there; otherwise quit and leave the terminal to the
         program.
         """
         if self.app.screen_stack[0] is self:
@@ -424,7 +424,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         self.say("Ctrl-C was sent to the program.")
 
     def action_type(self) -> None:
-        """Type a line into the program."""
+        """Type a line into the program's terminal."""
 
         def typed(line: str | None) -> None:
             if line is not None:
@@ -462,15 +462,15 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
-        """Show the whole page, as printed without a screen."""
+        """Show the whole page as text, as printed without a screen."""
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Open the page that a click on the verdict requests."""
+        """Open the page that the verdict links to, after a click on it."""
         self.action_whole()
 
     def action_export(self) -> None:
-        """Export the page to a file."""
+        """Write the page to a file."""
         kinds = {"markdown": "md", "html": "html", "json": "json"}
 
         def chosen(key: str | None) -> None:
@@ -487,7 +487,9 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """Open the preset that demonstrates the finding under the cursor, or the page of the process."""
+        """Open the preset that demonstrates the finding under the cursor, or the page of the process under
+        it.
+        """
         if self.processes.has_focus and (row := self.processes.row) is not None:
             self.watching.choose(list(self.processes.rows).index(row))
             return
@@ -506,7 +508,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             await self.action_preset()
 
     async def action_preset(self) -> None:
-        """Open the preset that shows the same as the finding under the cursor."""
+        """Open the preset that demonstrates the finding under the cursor."""
         finding = self.findings.row
         if finding is None or not finding.preset:
             self.say(f"No preset shows {finding.code}." if finding is not None else "Nothing was found.")
@@ -514,7 +516,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
     def _try(self, finding: Bottleneck) -> None:
-        """Catch the step to measure it with the finding's change; stop a trial that is running."""
+        """Capture the step and measure it with the finding's change; stop a trial that is in progress."""
         if self._trying is not None:
             self._trying = None
             self.workers.cancel_group(self, TRIAL)
@@ -568,7 +570,7 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 
 def notes(page: Page) -> str:
-    """Return notes on what was not seen, and on the versions and the machine."""
+    """Return notes on what could not be observed, and on the versions and the machine."""
     lines = [says.cost(page)] if page.cost.windows else []
     lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
     if page.python:
@@ -586,7 +588,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return the table of findings, largest gain first."""
+    """Return the table of findings, with the largest gain first."""
     columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -603,7 +605,7 @@ def findings_table() -> Table[Bottleneck]:
 
 
 def ops_table() -> Table[OpRow]:
-    """Return the table of a step's ops."""
+    """Return the table of the ops in a step."""
     columns: list[Column[OpRow]] = [
         Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
         Column("op", lambda row: row.op, most=28),
@@ -639,9 +641,7 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return the table of processes that imported TensorFlow, across all programs, with the slowest
-    marked.
-    """
+    """Return the table of all programs' processes that imported TensorFlow, with the slowest one marked."""
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -656,7 +656,7 @@ def processes_table() -> Table[ProcessRow]:
 
 
 class AccountTable(Table[says.AccountLine]):
-    """The account by line."""
+    """The table of the program's time by line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "open or close the line", id="table.select"),
@@ -675,13 +675,13 @@ def account_table() -> Table[says.AccountLine]:
 
 
 def took(row: ProcessRow) -> str:
-    """Return the median of a process's steps."""
+    """Return the median time of a process's steps."""
     median_s = row.steps.median_s
     return seconds(median_s, median_s / 50) if median_s else "–"
 
 
 def stages_table() -> Table[Stage]:
-    """Return the table of the input pipeline's stages, last first."""
+    """Return the table of the input pipeline's stages, starting with the last."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

@@ -1,4 +1,6 @@
-"""Why this device: what the doctor finds on this machine, and what a GPU would run of the open preset."""
+"""Explains the choice of device: what the doctor finds on this machine, and which ops of the open preset a
+GPU would run.
+"""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,12 +21,12 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 STYLES = {"GPU": "bold", "fix": "$accent", "ok": "$success", "warn": "$warning", "fail": "$error"}
-"""By the prefix of the doctor's lines."""
+"""Styles by the prefix of a line in the doctor's report."""
 LIMIT_S = 30
 
 
 class WhyScreen(Page[None]):
-    """Two sections, each filled when its answer arrives."""
+    """A page with two sections, each filled when its answer arrives."""
 
     HELP = """\
 ## Why this device
@@ -56,7 +58,7 @@ again.
         self._look()
 
     def action_again(self) -> None:
-        """Examine again."""
+        """Inspect the machine again."""
         self._lab.diagnosis = None
         self._look()
 
@@ -77,7 +79,7 @@ again.
             self._doctor.update(spoken(self, words))
 
     def _compiling(self, seconds: float) -> None:
-        """Extend the time limit, because the driver is compiling kernels for this GPU. Called in the doctor's
+        """Extend the time limit while the driver compiles kernels for this GPU. Called in the doctor's
         thread.
         """
         self._at_most = LIMIT_S + round(seconds)

@@ -1,4 +1,4 @@
-"""Base of every view: a container that draws the lab's state on request."""
+"""Base of all views: a container that draws the lab's state on request."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class View(Vertical):
-    """One way to look at the current run."""
+    """A view of the current run."""
 
     DEFAULT_CSS = "View { height: 1fr; }"
     wants: ClassVar[Change] = Change.FIGURES
-    """The changes that require a redraw."""
+    """Changes after which the view must be redrawn."""
 
     def __init__(self, lab: "Lab", viewing: ViewOptions, id: str | None = None) -> None:
         super().__init__(id=id)
         self.lab, self.viewing = lab, viewing
 
     def draw(self) -> None:
-        """Show the current state. Called whenever something changed and the view is open."""
+        """Draw the current state. Called after each change while the view is open."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
@@ -39,7 +39,7 @@ class View(Vertical):
         self.draw()
 
     def place(self) -> Widget | None:
-        """Return the widget to focus with the view: the first focusable one."""
+        """Return the widget that gets the focus with the view: the first focusable one."""
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:
@@ -50,7 +50,7 @@ class View(Vertical):
 
 
 def marks(state: RunState) -> dict[str, Mark]:
-    """Return the hue and marker of each arm: the same in every view of the run."""
+    """Return the hue and marker of each arm, which are the same in every view of the run."""
     return marks_for([known.arm for known in state.arms.values()])
 
 
@@ -62,13 +62,13 @@ def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
-    """Return the drawn arms, excluding those that cannot run here unless none can."""
+    """Return the drawn arms, without those that cannot run here unless no arm can."""
     drawn = viewing.drawn_arms(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
 
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
-    """Return the current run's result with the drawn arms, folded by `folded`; None without a run."""
+    """Return the current run's result with the drawn arms, as `folded` folds it; None without a run."""
     result = lab_state.result()
     return (
         replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))
@@ -78,6 +78,6 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
-    """Give a table a line per row plus its head, at most `room` lines; hide it if two rows do not fit."""
+    """Give a table a line per row plus its head, up to `room` lines; hide it if fewer than two rows fit."""
     height = min(rows + 2, room)
     table.styles.height = height if rows and height >= 3 else 0

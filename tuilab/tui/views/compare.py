@@ -1,4 +1,4 @@
-"""Compare: the arms' medians side by side."""
+"""Compares the medians of the arms side by side."""
 
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.race import Race
 
 
 class Compare(View):
-    """Bars, with the numbers below if there is room."""
+    """Bars, with the numbers below them if there is room."""
 
     HELP = """\
 ## Compare
@@ -51,15 +51,15 @@ from other machines that are pinned as ghosts race too, labelled with machine an
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # The lanes belong to another run, or to rounds that a replay has left.
+            # The lanes belong to another run, or to rounds before a replay was rewound.
             self.query_one(Race).end()
-        # One row per arm and one for the scale; the numbers get the rest, if it is enough.
+        # One row per arm and one for the scale; the numbers get the remaining rows, if they fit.
         bars.show_result(result, looks)
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, looks)
 
     def action_race(self) -> None:
-        """Start a race of the arms and of recordings from other machines."""
+        """Start a race between the arms and recordings from other machines."""
         state = self.lab.state
         self._raced = state.shown.run, state.shown.rounds
         self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))

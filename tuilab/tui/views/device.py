@@ -1,4 +1,4 @@
-"""Device: what host and GPUs are doing now, and did since the lab was opened."""
+"""The activity of the host and the GPUs, now and since the lab was opened."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -9,7 +9,7 @@ from tuilab.tui.widgets.device_panel import DevicePanel
 
 
 class DeviceView(View):
-    """The lab's samples: one per second from its start on; during a run, with each of its reports."""
+    """Device samples: one per second since the start of the lab, and one with each report of a run."""
 
     HELP = """\
 ## Device

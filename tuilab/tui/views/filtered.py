@@ -15,13 +15,13 @@ from tuilab.tui.widgets.table import Table
 
 
 class Filter(LineInput):
-    """An input for words that a table row must contain. Enter or down returns to the rows."""
+    """An input that filters a table by words. Enter or down returns to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down", "rows", "rows", show=False)]
     DEFAULT_CSS = "Filter { padding: 0 1; }"
 
     def __init__(self, what: str, table: Widget, key: str = "table.filter") -> None:
-        """key: the action that focuses this line."""
+        """key: the action that focuses this input."""
         super().__init__(placeholder=spoken(self, f"{{{key}}} filters the {what}"), select_on_focus=False)
         self._table = table
 
@@ -31,7 +31,7 @@ class Filter(LineInput):
 
 
 class Filtered(Vertical):
-    """A table below its filter. what: the name of its rows."""
+    """A table below its filter. what: plural name of its rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),
@@ -52,7 +52,7 @@ class Filtered(Vertical):
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """Return to the rows; a second time, clear the filter."""
+        """Return to the rows; if they have the focus, clear the filter."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:

@@ -1,4 +1,4 @@
-"""Live: the samples of each arm as they arrive, with the numbers below."""
+"""Shows the samples of each arm as they arrive, with the numbers below."""
 
 from textual.app import ComposeResult
 
@@ -10,11 +10,11 @@ from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 22
-"""Rows that the plot keeps before the numbers get any."""
+"""Rows reserved for the plot before the numbers get any."""
 
 
 class Live(View):
-    """The plot takes the room that the numbers leave."""
+    """A plot in the space that the numbers leave."""
 
     HELP = """\
 ## Live

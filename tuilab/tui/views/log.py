@@ -1,4 +1,4 @@
-"""Log: messages of TensorFlow, the worker and the lab."""
+"""Shows messages from TensorFlow, the worker and the lab."""
 
 from textual.app import ComposeResult
 from textual.widget import Widget

@@ -1,4 +1,4 @@
-"""Phases: where a call's time goes; for a model, layer by layer."""
+"""Shows where the time of a call goes; for a model, layer by layer."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,11 @@ from tuilab.tui.widgets.phases import Phases
 from tuilab.tui.widgets.table import Column, Table
 
 ROOM = 10
-"""Rows that the bars and their legend keep."""
+"""Rows reserved for the bars and their legend."""
 
 
 class PhasesView(View):
-    """Stacked bars, with a model's layers below."""
+    """Stacked bars, with the layers of a model below."""
 
     HELP = (
         Phases.HELP
@@ -50,7 +50,7 @@ Other name scopes, such as the optimizer's, have rows too; the last row is the r
         self.query_one(Sentences).show([*note, *roofs[:room]])
 
     def _show_layers(self, result: RunResult | None) -> None:
-        """Show the layers of the arm under the cursor; if it has none, of the fastest arm that has some."""
+        """Show the layers of the arm under the cursor; if it has none, of the fastest arm with layers."""
         state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
         layers: tuple[Layer, ...] = ()
         if result is not None and layers_in(result):
@@ -58,7 +58,8 @@ Other name scopes, such as the optimizer's, have rows too; the last row is the r
         table.show(layers)
         table.display = bool(layers)
         height, arms = self.size.height, len(result.arms) if result is not None else 0
-        # The arms come first, with their legend and two lines of figures; the table keeps a third.
+        # The arms come first, with their legend and two lines of figures; the table keeps a third of the
+        # rows.
         least = max(height // 3, min(height // 2, height - arms - 3))
         fitting(table, len(layers), max(least, height - arms - ROOM))
 
@@ -69,7 +70,7 @@ Other name scopes, such as the optimizer's, have rows too; the last row is the r
 
 
 class LayerTable(Table[Layer]):
-    """A model's layers, slowest first."""
+    """The layers of a model, slowest first."""
 
     def __init__(self) -> None:
         self.of = ""
@@ -99,6 +100,6 @@ class LayerTable(Table[Layer]):
         )
 
     def show(self, layers: tuple[Layer, ...]) -> None:
-        """Show these layers, if they changed."""
+        """Show these layers, if they have changed."""
         if layers != self.rows:
             self.set_rows(layers)

@@ -1,4 +1,4 @@
-"""Placement: every op of the run, where it ran and why; and the summary below the controls."""
+"""Shows where every op of the run ran and why; also the summary below the controls."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -31,7 +31,7 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Return the run whose placement is shown, and its number of rows so far."""
+    """Identify the shown placement: return its run, and the number of its rows so far."""
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
@@ -39,7 +39,7 @@ NOTHING = "Placement: no op has been placed yet."
 
 
 class PlacementLog(Static):
-    """The summary: one line per group, as listed in the Placement view."""
+    """The summary of the placement: one line per group, as in the Placement view."""
 
     HELP = """\
 ## Placement
@@ -54,11 +54,11 @@ op, with a filter.
         self._drawn: object = version(RunState())
 
     def on_show(self) -> None:
-        """Draw what was placed while this was hidden."""
+        """Draw the ops that were placed while the widget was hidden."""
         self.draw()
 
     def draw(self) -> None:
-        """Show the groups, if they changed."""
+        """Draw the groups, if they have changed."""
         lab_state = self._lab.state
         if version(lab_state.shown) == self._drawn:
             return
@@ -139,8 +139,8 @@ def _row(group: Group | LayerGroup) -> Content:
 
 
 class PlacementTable(Table[PlacementRow]):
-    """Where each op ran: one row per op, copy or folded group. Highlights ops that ran elsewhere than
-    requested.
+    """Table of where each op ran, with a row per op, copy or folded group. Highlights ops that did not run on
+    the requested device.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Roofline: every arm compared with its device's maximum."""
+"""Compares every arm with the maximum performance of its device."""
 
 from textual.app import ComposeResult
 
@@ -13,7 +13,7 @@ PLOT_ROWS = 10
 
 
 class RooflineView(View):
-    """The plot, with the bound of each arm below."""
+    """The roofline plot, with the bound of each arm below."""
 
     HELP = """\
 ## Roofline

@@ -1,4 +1,4 @@
-"""Lines of words with numbers, above or below a picture."""
+"""Lines of text with numbers, above or below a plot."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from tuilab.tui.widgets.wording import whole_words
 
 
 class Sentences(LineWidget):
-    """One row per sentence, at most four."""
+    """Up to four sentences, one per row."""
 
     DEFAULT_CSS = "Sentences { height: 0; }"
 

@@ -1,4 +1,4 @@
-"""Sweep: time against size, and the size at which one arm overtakes another."""
+"""Shows time against size, and the size at which one arm overtakes another."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows that the plot keeps before the sentences get more than one."""
+"""Rows reserved for the plot before the sentences get more than one."""
 
 
 class SweepView(View):
@@ -41,7 +41,7 @@ from its data sheet: a bound, not a measurement. **{sweep}** sweeps over the wor
 that the preset names.
 """
 
-    wants = Change.FIGURES | Change.PROGRESS  # it shows the progress until the first point
+    wants = Change.FIGURES | Change.PROGRESS  # the plot shows the progress until the first point
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
     ]
@@ -75,7 +75,7 @@ that the preset names.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Only arms that cannot run at all are folded: the others may have figures at another size.
+            # Fold only arms that cannot run at all: others may have figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
@@ -87,20 +87,20 @@ that the preset names.
                 here, family = describe_point(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        # The header shows what is still to be measured while the run continues.
+        # The header shows the remaining sizes while the run continues.
         unmeasured = [] if lab_state.shown.running else unmeasured_lines(result)
         sentences.show([*here, *crossing_lines(result), *unmeasured][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
-        """The current sweep's result so far; None without one."""
+        """The result of the current sweep so far; None without a sweep."""
         return self.lab.state.result() if self.lab.state.shown.sweep else None
 
-    # Slider and curve move together
+    # The slider and the curve move together.
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
-        """Moving along the curve moves the parameter."""
+        """Set the parameter to the size under the cursor on the curve."""
         event.stop()
         state, result = self.lab.state, self._result
         if not event.kept or result is None or len(result.axis) != 1:
@@ -120,7 +120,9 @@ that the preset names.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the colour of the faster device family here; "" for its own colour."""
+        """Give the frame the colour of the device family that is faster at this size; "" for its
+        own colour.
+        """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")
 

@@ -1,4 +1,4 @@
-"""Timeline: the ops of profiled calls over time, and their totals."""
+"""Shows the ops in profiled calls over time, and their totals."""
 
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ TIMELINE_ROWS = 10
 
 
 class TimelineView(View):
-    """One arm at a time, profiled separately when the view is first opened after a run."""
+    """One arm at a time; an arm is profiled separately when the view is first opened after a run."""
 
     HELP = """\
 ## Timeline
@@ -92,7 +92,7 @@ profiled then.
 
 
 def ops_table() -> Table[OpTime]:
-    """Return the table of ops by the time they take in one call."""
+    """Return the table of ops, sorted by their time in one call."""
     columns: list[Column[OpTime]] = [
         Column("op", lambda op: op.op, most=24),
         Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),

@@ -1,4 +1,4 @@
-"""Verdict: the document's claims, the measurements, errors in its code, advice."""
+"""Shows the document's claims, the measurements, mistakes in its code, and advice."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll

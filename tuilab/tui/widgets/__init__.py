@@ -1,1 +1,1 @@
-"""The lab's own widgets: plain data in, messages out."""
+"""The lab's own widgets: they receive plain data and post messages."""

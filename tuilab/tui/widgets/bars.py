@@ -1,4 +1,6 @@
-"""Arms as horizontal bars from zero, with whiskers for the interval and the ratio to the fastest."""
+"""Draws arms as horizontal bars from zero, with whiskers for the interval and the ratio to the
+fastest arm.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,23 +30,23 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import fit
 
 RATIOS_FROM, INTERVALS_FROM = 44, 72
-"""Minimum columns to show ratios, and their intervals."""
+"""Minimum columns for showing ratios, and for showing their intervals."""
 LEAST_BAR = 12
-"""Minimum cells that names leave to the bars."""
+"""Minimum cells for the bars, next to the names."""
 
 
 class Bars(Picking):
-    """Medians side by side: bars from zero or, toggled, dots on a log scale."""
+    """Medians side by side: bars from zero or, when toggled, dots on a log scale."""
 
     DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
 
     def show_result(self, result: RunResult | None, marks: Mapping[str, Mark]) -> None:
-        """Show the result's arms, fastest first. Arms that did not run come last, with the reason instead of
-        a bar.
+        """Show the arms of a result, fastest first. Arms that did not run come last, with the reason instead
+        of a bar.
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # For these kinds of work, rounds and medians disagree about the order.
+        # For these kinds of work, rounds and medians disagree about the order of the arms.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -84,14 +86,16 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27× [1.24 1.30]` or `fastest`; `least median` if some arm's ratio to it is below 1."""
+        """Return `1.27× [1.24 1.30]` or `fastest`; `least median` if another arm has a ratio to it
+        below 1.
+        """
         found = self._ratios.get(arm.id)
         if found is None:
             return "least median" if arm.does in self._beaten else "fastest"
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """Return how the ratios are computed, if they come from rounds."""
+        """Describe how the ratios are computed, if they come from rounds."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""
@@ -102,39 +106,39 @@ class Bars(Picking):
 
 @dataclass(frozen=True)
 class Scale:
-    """Number of cells of the bars, and the seconds they span."""
+    """The number of cells for the bars, and the seconds that they span."""
 
     cells: int
     ends: Limits
     log: bool
 
     def at(self, value: float) -> float:
-        """Return a time's distance from the left in cells."""
+        """Return the distance of a time from the left end, in cells."""
         return min(1.0, max(0.0, place(value, self.ends, self.log))) * self.cells
 
     def drawn(self, arm: ArmResult, mark: Mark) -> list[Run]:
-        """Return an arm's bar or dot, with whiskers if they are two cells apart."""
+        """Return the bar or dot of an arm, with whiskers if they are at least two cells apart."""
         exact, styles = self.at(arm.median_s or 0.0), [mark.style] * self.cells
         if self.log and self.cells:
             dot = min(self.cells - 1, round(exact))
             text = list((RULE * dot + THUMB).ljust(self.cells))
             styles[:dot] = [FAINT] * dot
         else:
-            # Even the smallest measured time must be visible.
+            # Even the smallest measured time must be visible as a bar.
             text = list((blocks(exact) or BLOCKS[1]).ljust(self.cells)[: self.cells])
         low, high = (round(self.at(end)) for end in arm.ci95_s or (0.0, 0.0))
         for cell in range(low, min(self.cells, high + 1)) if high - low >= 2 else ():
             if text[cell] == THUMB:
                 continue
-            # Over the bar itself, the whisker is cut out of it.
+            # Over the bar, draw the whisker as a gap in the bar.
             styles[cell] = TextStyle(mark.hue, reverse=text[cell] == BLOCKS[-1])
             text[cell] = "├" if cell == low else "┤" if cell == high else "─"
         return list(zip(text, styles, strict=True))
 
     def foot(self, start: int, after: str) -> list[Line]:
-        """Return the scale below the bars, which begin at column `start`.
+        """Return the scale below the bars, which start at column `start`.
 
-        after: text beyond the bars, which also limits the labels.
+        after: text to the right of the bars, which also limits the labels.
         """
         marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []

@@ -1,4 +1,4 @@
-"""Current activity of the host and devices, figure by figure, with its history below."""
+"""The current activity of the host and the devices, figure by figure, with its history below."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,31 +24,33 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import clip, fit
 
 LABEL, WORDS = 9, 19
-"""Cells of a figure's label, and of its text if a bar follows it."""
+"""Cells for the label of a figure, and for its text if a bar follows."""
 LONGEST_BAR = 40
 LEAST_ROWS = 3
-"""Minimum free rows for graphs."""
+"""Minimum number of free rows for showing graphs."""
 BESIDE = 80
-"""Minimum width for two graphs side by side."""
+"""Minimum width for showing two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Most important figures first, in case there is no room for all."""
+"""Figures in order of importance, in case they do not all fit."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 
 
 class DevicePanel(LineWidget):
-    """The last sample, and graphs of earlier ones if there is room; as high as its number of lines."""
+    """The last sample, with graphs of earlier ones if there is room; its height is the number of
+    its lines.
+    """
 
     DEFAULT_CSS = "DevicePanel { height: auto; width: 1fr; }"
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:
         super().__init__(empty=empty)
         self._read: dict[float, tuple[DeviceReadings, ...]] = {}
-        """Readings of each sample by time, newest last."""
+        """Device readings by time of the sample, newest last."""
         self._notes: tuple[str, ...] = ()
 
     def show_samples(self, samples: Sequence[DeviceSample]) -> None:
-        """Show the last sample, with earlier ones as graphs; without samples, the reason."""
+        """Show the last sample, and graphs of earlier ones; without samples, show the reason."""
         self._read = {sample.at: self._read.get(sample.at) or devices(sample) for sample in samples}
         self._notes = samples[-1].notes if samples else ()
         if self.get_content_height(self.container_size, self.size, self.size.width) != self.size.height:
@@ -71,7 +73,7 @@ class DevicePanel(LineWidget):
         return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS and width > WORDS else lines
 
     def _graphs(self, width: int, height: int) -> list[Line]:
-        """Return a graph for each numeric figure, in `height` rows, as many as fit."""
+        """Return graphs of the numeric figures, `height` rows high, as many as fit."""
         past = dict[tuple[str, str], list[float]]()
         for device in (device for read in self._read.values() for device in read):
             for figure in device.figures:
@@ -91,7 +93,7 @@ class DevicePanel(LineWidget):
 
 
 def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
-    """Yield the device's name and one or more lines for each of its figures."""
+    """Yield the name of a device, and one or more lines for each figure."""
     name = device.name.capitalize() if device.family == "CPU" else device.name
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
     for figure in device.figures:
@@ -102,7 +104,9 @@ def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
 
 
 def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
-    """Yield `use  38% of 96  ███┄┄┄┄┄`: label, text and bar, or all of its text on up to three lines."""
+    """Yield `use 38% of 96 ███┄┄┄┄┄`: the label, text and bar of a figure, or its full text on up to three
+    lines.
+    """
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
     if figure.more or figure.value is None or not figure.most:
         tone = WARN if figure.warn else MUTED if figure.words == UNKNOWN else TEXT
@@ -122,7 +126,7 @@ def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line
 def graph(
     device: DeviceReadings, figure: Reading, past: Sequence[float], width: int, rows: int
 ) -> list[Line]:
-    """Return `host use 38%` over columns, newest at the right, each filled from the bottom."""
+    """Return `host use 38%` above a graph whose columns are filled from the bottom, newest at the right."""
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0
     words = fit(figure.words, min(WORDS, width // 2), "right")
@@ -135,5 +139,5 @@ def graph(
 
 
 def level(share: float) -> str:
-    """Return one character as high as the share; anything above zero is visible."""
+    """Return a character whose height shows the share; any share above zero is visible."""
     return LEVELS[max(share > 0.01, round(min(1.0, max(0.0, share)) * (len(LEVELS) - 1)))]

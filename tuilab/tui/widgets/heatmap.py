@@ -1,4 +1,4 @@
-"""A sweep over two axes as a map of cells: which arm wins where, and by how much."""
+"""Draws a sweep over two axes as a map: which arm wins in each cell, and by what ratio."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, UNKNOWN, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
-# A ratio of this many powers of two is shown in the full hue.
+# A lead of this many powers of two gets the full hue.
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2
@@ -24,7 +24,9 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """Cells in the hue and with the marker of the winning arm; a stronger hue means a larger lead."""
+    """The map; each cell has the hue and the marker of the winning arm; a stronger hue means a
+    larger lead.
+    """
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -49,11 +51,11 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         self._heat: Heat | None = None
         self._marks: Marks = (UNKNOWN, UNKNOWN)
         self._at = (0, 0)
-        # Start of the map, columns and rows per cell, and the visible values of y.
+        # Position of the map, columns and rows per cell, and the visible y values.
         self._layout = (0, 1, 1, range(0))
 
     def show_heat(self, heat: Heat | None, marks: Mapping[str, Mark]) -> None:
-        """Show this map; None for none. marks: hue and marker of each arm, by id."""
+        """Show this map; None shows no map. marks: hue and marker of each arm, by id."""
         if heat != self._heat:
             self._heat = heat
             self._marks = marks_of(heat, marks) if heat else self._marks
@@ -61,11 +63,11 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """Indices of x and y of the cell under the cursor."""
+        """The x and y indices of the cell under the cursor."""
         return self._at
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return head, map, the labels of x, and a line about the cell under the cursor."""
+        """Return the head, the map, the x labels, and a line about the cell under the cursor."""
         heat = self._heat
         if heat is None or not heat.x.values or not heat.y.values:
             return self.empty_lines(width, height)
@@ -96,13 +98,13 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         return [*lines, *(((" " + text, STRONG if self.has_focus else MUTED),) for text in words)]
 
     def _row(self, heat: Heat, j: int, width: int, middle: bool) -> list[Run]:
-        """Return one line of a row of cells; the middle line has their text."""
+        """Return one line of a row of cells; the middle line contains the cells' text."""
         out: list[Run] = []
         for i, cell in enumerate(heat.cells[j]):
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # The cursor is a frame of bold characters, so that it is visible without colour too.
+                # The cursor is a frame of bold characters, so that it is also visible without colour.
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))
@@ -127,7 +129,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Mark the map's two arms in two hues, because shades of one family look alike as backgrounds."""
+    """Give the two arms of the map two distinct hues: shades of one family look alike as backgrounds."""
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
         return Mark("h0", low.marker), Mark("h1", high.marker)
@@ -135,7 +137,7 @@ def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
 
 
 def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
-    """Return a cell's text: the winner's marker and its lead, as far as they fit."""
+    """Return the text of a cell: the winner's marker and its lead, as far as they fit."""
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker

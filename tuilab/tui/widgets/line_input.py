@@ -6,7 +6,9 @@ from textual.widgets import Input
 
 
 class LineInput(Input):
-    """Its cursor does not blink, so nothing is sent while nobody types. Arguments as for `Input`."""
+    """A text input whose cursor does not blink, so nothing is sent while nobody types. Arguments as for
+    `Input`.
+    """
 
     DEFAULT_CSS = "LineInput { background: $panel; }"
 

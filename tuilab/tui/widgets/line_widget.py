@@ -1,4 +1,4 @@
-"""Base of the widgets that draw themselves line by line, in the styles of the current theme."""
+"""Base of widgets that draw themselves line by line, in the styles of the current theme."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -19,24 +19,25 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
-# Blend from the background towards the text colour.
+# Shades blend the background with the text colour.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Minimum per cent of a hue for a background to be recognised by it."""
+"""Minimum percentage of a hue at which a background shows that hue clearly."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 
 class LineWidget(Widget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
-    `repaint` reports that the data changed. The lines are then painted once, however often it was called, and
+    `repaint` reports that the data changed. The lines are painted once for any number of such calls, and only
     changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
-    # A drag would repaint the whole screen at each step, for a selection that no widget draws.
+    # Selecting text by dragging would repaint the whole screen at each step, and these widgets draw no
+    # selection.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Sentence that explains why this is empty."""
+    """Sentence that explains why the widget is empty."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -47,11 +48,11 @@ class LineWidget(Widget):
         self._rich_styles: dict[TextStyle, Style] = {}
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return the lines of the content: at most `height`, each of at most `width` cells."""
+        """Return the lines of the content: at most `height` lines of at most `width` cells."""
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Report that the data changed."""
+        """Report that the data has changed."""
         if not self._due and self.is_attached:
             self._due = True
             self.call_later(self._repaint)
@@ -75,7 +76,7 @@ class LineWidget(Widget):
             self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
-        """Return the lines without control characters, wherever they came from."""
+        """Return the lines without control characters, for text from any source."""
         return [
             line
             if all(text.isprintable() for text, _ in line)
@@ -121,7 +122,7 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=faint)
         if ground:
-            # On a strong background, the widget's own background colour may be more readable than its text
+            # On a strong background, the widget's background colour may be more readable than its text
             # colour.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
@@ -130,14 +131,15 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # A cursor's background has the accent's colour; any other faint background is an interval's band.
+            # The background of a cursor has the accent's colour; any other faint background is the band of an
+            # interval.
             meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
 
     def color_of(self, name: str) -> Color:
-        """Return the colour for a text style's name: a shade, a theme role, a hue, or `#rrggbb`.
+        """Return the colour for a name in a text style: a shade, a theme role, a hue, or `#rrggbb`.
 
-        `name/20` is 20% of that colour over the background.
+        `name/20` means 20% of that colour over the background.
         """
         ground, text = self.background_colors[1], self.colors[3]
         name, _, share = name.partition("/")
@@ -153,9 +155,9 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """Return a background colour to send to a terminal with 256 colours, and how it appears there.
+    """Return a background colour for a terminal with 256 colours, and its actual colour on such a terminal.
 
-    A faint one becomes grey, because the faintest tint of such a terminal hides the lines on it.
+    A faint colour becomes grey, because the faintest tint of such a terminal hides the lines on it.
     """
     if faint:
         red, green, blue = ground.rgb

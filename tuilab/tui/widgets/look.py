@@ -1,7 +1,7 @@
-"""Styles, hues, markers and characters: the only place that defines how things look.
+"""Styles, hues, markers and characters: the only place that defines the look of a plot.
 
-Drawing functions are pure and return lines of (text, style). The theme determines a style's colour when the
-line is shown. Series differ by marker and label as well as by hue.
+Drawing functions are pure and return lines of (text, style). The theme determines the colour of a style when
+the line is shown. Series differ by marker and label as well as by hue.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """How a piece of text is drawn: a role, a hue or `#rrggbb`, and a background ("" for the widget's
-    own).
-    """
+    """The look of a piece of text: a role, a hue or `#rrggbb`, and a background ("" for the widget's own)."""
 
     name: str = "text"
     bold: bool = False
@@ -35,7 +33,7 @@ STRONG = TextStyle(bold=True)
 
 # Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
 # blues and GPU hues oranges, which remain distinct with every kind of colour blindness; lightness shows the
-# mode. All are among the 256 colours that every terminal has, so that they remain distinct there.
+# mode. All are among the 256 colours that every terminal has, so that they stay distinct on each.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
@@ -64,12 +62,12 @@ PHASES = {
     "stall": "h0",
     "python": "h6",
 }
-"""The hue of each phase, the same in every view. No view draws two phases of one hue."""
+"""The hue of each phase, the same in every view. Phases in the same view have different hues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A series' hue and marker, the same in every view of a run."""
+    """The hue and marker of a series, the same in every view of a run."""
 
     hue: str
     marker: str
@@ -81,14 +79,14 @@ class Mark:
 
 
 UNKNOWN = Mark("muted", "•")
-"""For an arm that the run has not named."""
+"""Mark of an arm that the run does not name."""
 SHADES = 6
 """Number of hues per device family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*",
            "=", "<", ">", "~", "/", "\\")  # fmt: skip
 
 
-# Drawing characters. tui/filters.py has an ASCII replacement for each.
+# The drawing characters. tui/filters.py has an ASCII replacement for each.
 HOLLOW = "◌"
 """Replaces the marker of an unfinished point."""
 FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
@@ -97,7 +95,7 @@ BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
 
 
 def blocks(cells: float) -> str:
-    """Return a bar of that length, accurate to an eighth of a cell."""
+    """Return a bar of that length, accurate to 1/8 of a cell."""
     full, part = divmod(round(cells * 8), 8)
     return BLOCKS[8] * full + BLOCKS[part].strip()
 
@@ -136,12 +134,12 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
     """Return a mark for each arm, by id.
 
-    The hue's family shows the device kind. Its lightness shows the mode if that distinguishes the arms, apart
-    from the input's place; otherwise it follows the order. The marker's shape shows the mode: round for
-    eager, square or crossed for a graph, pointed for XLA. All marks differ for up to eighteen arms, as many
-    as a model on a CPU and a GPU has.
+    The family of the hue shows the kind of device. Its lightness shows the mode if the mode distinguishes the
+    arms, apart from the input location; otherwise it follows the order. The shape of the marker shows the
+    mode: round for eager, square or crossed for graph, pointed for XLA. All marks differ for up to eighteen
+    arms, as many as a model on a CPU and a GPU has.
     """
-    from tuilab.model.arms import family  # after the first paint, which draws no arm
+    from tuilab.model.arms import family  # imported after the first paint, which draws no arm
 
     kinds = list(
         dict.fromkeys((family(a.device), a.device, a.mode, a.dtype, a.variant, a.host) for a in arms)

@@ -1,4 +1,4 @@
-"""The figures of a run's arms, aligned, one row per arm."""
+"""The figures of the arms in a run, aligned, one row per arm."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from tuilab.tui.widgets.table import Column, Table
 
 
 class Numbers(Table[ArmResult]):
-    """A table of arms: median with interval, n, first call, latency, the observed device, caveats."""
+    """Table of arms: median with interval, n, first call, latency, the observed device, caveats."""
 
     HELP = """\
 ## The numbers
@@ -68,7 +68,7 @@ def _soft(_: ArmResult) -> TextStyle | None:
 
 
 def median(arm: ArmResult) -> str:
-    """Return the median, or why there is none."""
+    """Return the median, or explain why there is none."""
     return arm.why_no_figure if arm.median_s is None else median_of(arm.median_s, arm.half_width_s)
 
 

@@ -1,4 +1,6 @@
-"""Where a call's time goes: a stacked bar per arm, with phases distinguished by fill, hue and share."""
+"""Draws where the time of a call goes: a stacked bar per arm, with phases distinguished by fill, hue and
+share.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
@@ -15,7 +17,7 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit, whole_words
 
 Look = tuple[TextStyle, str]
-"""A phase's style, and the fill of its bar."""
+"""The style of a phase, and the fill of its bar."""
 KNOWN: Mapping[str, Look] = {
     "python": (TextStyle(PHASES["python"]), "▞"),
     "dispatch": (TextStyle(PHASES["dispatch"]), "▒"),
@@ -26,12 +28,12 @@ KNOWN: Mapping[str, Look] = {
     "copy": (TextStyle(PHASES["copy"]), "▤"),
     "copy_out": (TextStyle(PHASES["copy_out"]), "▚"),
 }
-"""Phases in the order of a call, with the same look in every run."""
+"""The phases in the order of a call, with the same look in every run."""
 OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
 
 
 class Phases(Picking):
-    """Stacked bars of phases, on one scale or, toggled (`%`), each on its own."""
+    """Stacked bars of phases, all on one scale or, when toggled (`%`), each on its own scale."""
 
     DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
 
@@ -56,10 +58,11 @@ of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # The parts come first; their source gets the second line if there is no third.
+        # The parts come first; their source gets the second line if there are only two lines.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        if len(drawn) + len(head) + len(words) > height:  # arms come before details of one arm
+        # the bars of all arms come before the details of one arm
+        if len(drawn) + len(head) + len(words) > height:
             words = clip(phase_line(self.picked), width - 1, 1)
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
         room = max(1, height - len(head) - len(space) - len(words))
@@ -69,7 +72,7 @@ of the arm under the cursor.
         return [*head, *space, *body, *(((" " + line, MUTED),) for line in words)]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
-        """Return each arm's marker, label, total and stacked bar, or why it has none."""
+        """Return the marker, label, total and stacked bar of each arm, or why it has no bar."""
         arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
         totals = {
@@ -94,7 +97,7 @@ of the arm under the cursor.
 
 
 def looks_of(arms: Iterable[ArmResult]) -> dict[str, Look]:
-    """Choose a style for every phase that an arm has: the usual phases first, unknown time last."""
+    """Choose a style for each phase in the arms: the usual phases first, unknown time last."""
     seen = dict.fromkeys(name for arm in arms for name in arm.phases_s)
     known = {name: look for name, look in KNOWN.items() if name in seen}
     others = dict(zip((name for name in seen if name not in (*KNOWN, NOT_KNOWN)), cycle(OTHERS)))
@@ -106,7 +109,7 @@ def _length(arm: ArmResult) -> float:
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
-    """Return the fills with their names, in as many lines as needed."""
+    """Return the fills with the names of their phases, in as many lines as needed."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name, (style, fill) in looks.items():
@@ -120,7 +123,9 @@ def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
 
 
 def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int) -> list[Run]:
-    """Return the segments in at most `cells` cells, which represent `whole` seconds, with shares that fit."""
+    """Return the segments in up to `cells` cells, which represent `whole` seconds, with the shares
+    that fit.
+    """
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []

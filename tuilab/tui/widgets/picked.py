@@ -1,4 +1,4 @@
-"""Base of the widgets that draw one row per arm, with a cursor."""
+"""Base of widgets that draw one row per arm, with a cursor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.wording import width_of
 
 
 class Picking(LineWidget, can_focus=True):
-    """One row per arm; the one under the cursor is described in full."""
+    """One row per arm; the arm under the cursor is described in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
@@ -24,10 +24,10 @@ class Picking(LineWidget, can_focus=True):
     ]
 
     class Moved(Message):
-        """Another arm is under the cursor."""
+        """The cursor has moved to another arm."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: use the other scale."""
+        """turned: whether to use the other scale."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}
@@ -36,7 +36,7 @@ class Picking(LineWidget, can_focus=True):
         self._pitch, self._above = 1, 0
 
     def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show these arms, in this order. marks: hue and marker of each, by id."""
+        """Show these arms, in this order. marks: hue and marker of each arm, by id."""
         self._marks = marks
         if tuple(arms) != self._arms:
             self._arms = tuple(arms)
@@ -44,13 +44,13 @@ class Picking(LineWidget, can_focus=True):
 
     @property
     def picked(self) -> ArmResult:
-        """The arm under the cursor; requires at least one arm."""
+        """The arm under the cursor; at least one arm must exist."""
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
-        """Return the rows that fit, spaced out if there is room, with the row under the cursor marked.
+        """Return the rows that fit, spread out if there is room, with a mark on the row under the cursor.
 
-        above: number of lines drawn above them. The cursor scrolls to the other rows.
+        above: number of lines drawn above the rows. The cursor scrolls to the other rows.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))
@@ -68,7 +68,7 @@ class Picking(LineWidget, can_focus=True):
         return (out + [()] * height)[:height]
 
     def part_shown(self, rows: int, height: int) -> str:
-        """Return `arms 1–6 of 12` for the part that `arranged` last showed; "" if every row fits."""
+        """Return `arms 1–6 of 12` for the rows that `arranged` last returned; "" if all rows fit."""
         last = self._top + max(1, height)
         return f"arms {self._top + 1}–{last} of {rows}" if rows > height else ""
 

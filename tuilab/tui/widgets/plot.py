@@ -1,7 +1,7 @@
-"""The plot, and the only place that uses the plotting library.
+"""The plot; the only module that uses the plotting library.
 
-plotext connects points with braille dots. Axes, legend and colours are our own, so that they fit the theme,
-stay still while data grows, and read the same without colour.
+plotext connects points with braille dots. Axes, legend and colours are drawn here, so that they fit the
+theme, stay in place while data grows, and are readable without colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,17 +39,17 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import fit, width_of
 
 LEGEND_FROM, NOTES_FROM = 40, 64
-"""Minimum columns of a plot for a legend, and for a legend with more than names."""
+"""Minimum columns for a plot with a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells of a legend for the name of a series without points, and the reason."""
+"""Cells in a legend for the name of a series without points, and the reason."""
 STRIP, MOST_SAMPLES = 8, 500
-"""Cells of a distribution, and the maximum samples it is drawn from; longer runs are thinned."""
+"""Cells of a distribution, and the maximum number of samples that it shows; longer runs are thinned."""
 APART = 14
 """Columns between two markers of a trace."""
 BAND, COLUMN = "/22", "warn/18"
 BLANK_DOTS = "\u2800"
 RULES = {"line": "─", "dashes": "╌"}
-"""Markers of lines that do not belong to an arm."""
+"""Characters of lines that do not belong to an arm."""
 
 _loading = Lock()
 
@@ -57,7 +57,7 @@ _loading = Lock()
 def figure() -> Any:
     """Return the plotting library's only figure.
 
-    Its import takes too long for the first paint, so a thread may call this in advance.
+    Importing the library takes too long for the first paint, so a thread may call this function in advance.
     """
     with _loading:
         return _figure()
@@ -78,17 +78,17 @@ def _figure() -> Any:
 
 
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
-    """Return a series drawn on `columns` × `rows` cells, as text, top row first.
+    """Draw a series on `columns` × `rows` cells; return the text, top row first.
 
-    points: 0 to 1, from the middle of the first cell to that of the last; others are cut off. marker: one
-    character, or `braille` for dots of an eighth of a cell.
+    points: coordinates from 0 to 1, from the middle of the first cell to the middle of the last; points
+    outside are cut off. marker: one character, or `braille` for dots of 1/8 of a cell.
     """
     dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
     grid = [
         (round(x * dots_across) / max(1, dots_across), round(y * dots_up) / max(1, dots_up))
         for x, y in zip(*points, strict=True)
     ]
-    # Each point is a library call, so skip points on the same dot as the last one.
+    # Each point needs a library call, so skip points on the same dot as the previous one.
     kept = [point for point, _ in groupby(grid)]
     plot = figure()
     plot.clear.data()
@@ -99,10 +99,10 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
 
 
 class Canvas:
-    """Cells of (character, style), rows from the top.
+    """Cells of (character, style), in rows from the top.
 
-    Rules, bars and ghosts are below the series. Where series meet, markers hide lines, and several of a kind
-    alternate by column.
+    Rules, bars and ghosts are below the series. In cells that several series share, markers hide lines, and
+    lines or markers alternate by column.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class Canvas:
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
-        """Return what is visible in a cell; for several lines, the dots of all."""
+        """Return the visible character in a cell; for several lines, the dots of all."""
         runs = self.series.get((row, column))
         if not runs:
             return self.below.get((row, column), (" ", TEXT))
@@ -140,7 +140,7 @@ class Canvas:
         return character if markers else chr(reduce(or_, (ord(dots) for dots, _ in runs))), style
 
     def line(self, row: int, columns: int) -> list[Run]:
-        """Return a row as runs of the same style."""
+        """Return a row in pieces of the same style."""
         seen: list[Run] = []
         for column in range(columns):
             character, style = self.shown(row, column)
@@ -148,7 +148,8 @@ class Canvas:
             if ground:
                 style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
-                # A blank has no colour; using that of the previous character sends fewer colours.
+                # A blank has no visible colour; keeping the previous character's style sends fewer colour
+                # codes.
                 style = seen[-1][1]
             seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
@@ -160,10 +161,10 @@ def _is_line(character: str) -> bool:
 
 
 class Picture:
-    """One painting of a chart: its layout, the positions of values, and its lines.
+    """A single painting of a chart: its layout, the positions of its values, and its lines.
 
-    points: extremes and medians of each series by key, few enough for the width. ends: limits of the axes.
-    ascii_only: draw lines with the series' markers instead of braille dots.
+    points: extremes and medians of each series by key, no more than the width can show. ends: limits of the
+    axes. ascii_only: draw lines with the series' markers instead of braille dots.
     """
 
     def __init__(
@@ -179,7 +180,7 @@ class Picture:
         self.chart, self.ends = chart, ends
         self._marks, self._points, self._ascii = marks, points, ascii_only
         self.width, self.height = size
-        # Above the curves, the unit and the labels of verticals; below, the axis and its labels.
+        # Above the curves are the unit and the labels of verticals; below are the axis and its labels.
         self.head, self._foot = int(self.height >= 6), 2 * (self.height >= 5)
         self.rows = max(1, self.height - self.head - self._foot)
         self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
@@ -190,7 +191,7 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # Shorten series without points, and the reason, before they take room from the curves.
+        # Shorten the names of series without points, and the reasons, before they take room from the curves.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
         self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
@@ -198,22 +199,24 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """Return the column of an x; far outside values stay outside."""
+        """Return the column for an x value; values far outside stay outside."""
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """Return the row of a y, from the top; far outside values stay outside."""
+        """Return the row for a y value, counted from the top; values far outside stay outside."""
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
 
     def mark(self, series: Series) -> Mark:
-        """Return the series' hue and marker."""
+        """Return the hue and marker of a series."""
         without = "•" if len(series.y) else " "
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
-        """Return the whole plot. pointed: the point that is read out, by index; text: its description."""
+        """Return the lines of the whole plot. pointed: index of the point under the cursor; text: its
+        description.
+        """
         for vertical in self.chart.verticals:
             at = self.column(vertical.at)
             if vertical.band is not None:
@@ -232,15 +235,15 @@ class Picture:
             head = head and [((" " + fit(text, self.width - 1), style),)]
         return [*head, *self._body(), *self._axis()][: self.height]
 
-    # On the canvas
+    # Drawing on the canvas
 
     def _upright(self, column: int, rows: range, character: str, style: TextStyle) -> None:
         self._canvas.below.update(((row, column), (character, style)) for row in rows)
 
     def _span(self, band: Limits) -> range:
-        """Return the rows from the band's high end to its low one; empty if it is less than one row high.
+        """Return the rows from the upper to the lower end of the band; empty if it is less than one row high.
 
-        A whole row would show an interval wider than it is.
+        Filling a whole row would show an interval wider than it is.
         """
         low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
         return (
@@ -271,8 +274,8 @@ class Picture:
             self._stamp(points, True, mark.marker, style, below=series.ghost)
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
-            # Distinguishable without colour too: markers at columns specific to the series, and at its last
-            # point.
+            # Distinguish series without colour too: by markers at columns specific to each series, and at its
+            # last point.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
@@ -288,7 +291,7 @@ class Picture:
                 self._canvas.put(row, column, mark.marker, style)
 
     def _stamp(self, points: Points, joined: bool, marker: str, style: TextStyle, *, below: bool) -> None:
-        """Draw the points as dots, or connected; omits points that are far outside or not finite."""
+        """Draw the points as dots, or connected by lines; omit points that are far outside or not finite."""
         (across, up), (x_log, y_log) = self.ends, (self.chart.x.log, self.chart.y.log)
         places = [(place(x, across, x_log), place(y, up, y_log)) for x, y in zip(*points, strict=True)]
         kept = [at for at in places if all(-1.0 <= each <= 2.0 for each in at)]
@@ -304,11 +307,11 @@ class Picture:
         blank = character in (" ", VERTICAL) or _is_line(character)
         self._canvas.series[row, column] = [(THUMB if blank else character, style)]
 
-    # Around the canvas
+    # Drawing around the canvas
 
     def _head(self) -> list[Line]:
-        """Return the unit above the axis, the verticals' labels above them, and the title at the right."""
-        # Labels of times include their units if they do not share one.
+        """Return the unit above the axis, the labels above the verticals, and the title at the right."""
+        # Labels of times include their units if the units differ.
         name = self.chart.y.label if self.chart.y.kind != "time" else ""
         unit = (self._ticks.unit or name).rjust(self.left - 1)
         line: list[Run] = [(unit, MUTED)]
@@ -340,8 +343,8 @@ class Picture:
         return out
 
     def _legend(self) -> dict[int, list[Run]]:
-        """Return each series' marker, label and note at the height of its level, moved apart if they
-        collide.
+        """Return the marker, label and note of each series at the height of its level; move them apart if
+        they collide.
         """
         shown, room = self._named[: self.rows], self._right - 4
         levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
@@ -366,10 +369,10 @@ class Picture:
         columns = [self.column(value) for value in marks.values]
         drawn = "".join("┬" if column in columns else "─" for column in range(self.columns))
         name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
-        # The axis's name is below the legend if there is one, else after the last label that fits.
+        # The name of the axis is below the legend if there is one, else after the last label that fits.
         width = self.left + self.columns
         if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
-            name = name.partition(":")[0]  # without its explanation
+            name = name.partition(":")[0]  # the name without its explanation
         starts = [
             (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
             for column, label in zip(columns, marks.labels, strict=True)
@@ -396,15 +399,15 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of its points: x or y may have grown since they were drawn."""
+    """Return the indices of a series' points: x or y may have grown since they were drawn."""
     return range(min(len(series.x), len(series.y)))
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """Return the distribution of a series over its 5% to 95% quantiles, with outliers in the end cells.
+    """Return the distribution of a series between its 5% and 95% quantiles, with outliers in the end cells.
 
-    Bar heights show the number of samples: the median's is strong, its interval's has the hue, the rest is
-    fainter. Blank for fewer than four samples.
+    The height of a bar shows the number of samples. The bar with the median is strong, bars in its interval
+    have the hue, and the rest is fainter. Blank for fewer than four samples.
     """
     some = sorted(series.y[:: len(series.y) // MOST_SAMPLES + 1])
     middle = series.median
@@ -431,9 +434,9 @@ def strip(series: Series, hue: str) -> list[Run]:
 
 
 class Plot(LineWidget, can_focus=True):
-    """A chart of series over two axes. A cursor reads out points and posts `Pointed`.
+    """A chart of series over two axes. A cursor shows the values of points and posts `Pointed`.
 
-    The mouse moves the cursor, and a click keeps it; the arrows move between points and between series.
+    The mouse moves the cursor, and a click fixes it; the arrow keys move between points and between series.
     """
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"
@@ -464,7 +467,9 @@ Each series has a marker, a hue and a label at the height of its last point or i
     ]
 
     class Pointed(Message):
-        """The cursor is on a point of the series with this key, at `x`. kept: by keys or a click."""
+        """The cursor is on a point of the series with this key, at `x`. kept: whether keys or a click put it
+        there.
+        """
 
         def __init__(self, key: str, x: float, kept: bool) -> None:
             super().__init__()
@@ -507,7 +512,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         return thinned.points(columns)
 
     def _limits(self, points: Mapping[str, Points]) -> tuple[Limits, Limits]:
-        """Return the limits of the axes. Ghosts affect them only if there is nothing else."""
+        """Return the limits of the axes. Ghosts affect the limits only if there is nothing else."""
         chart = self.chart
         own = [series for series in chart.series if not series.ghost and len(series.x)] or chart.series
         xs = [x for series in own for x in points[series.key][0]] + [
@@ -527,7 +532,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
 
     @property
     def _pointed(self) -> tuple[Series, int] | None:
-        """The point under the cursor, if any."""
+        """The point under the cursor; None if there is none."""
         key, index = self._at or ("", 0)
         series = self._series.get(key)
         return (series, index) if series is not None and index < len(points_of(series)) else None
@@ -546,7 +551,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self.post_message(self.Pointed(series.key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
-        """Go to the next or previous point of the series; in a long one, by the width of a column."""
+        """Go to the next or previous point of the series; in a long series, move by the width of a column."""
         if (pointed := self._pointed) is not None:
             series, index = pointed
             points = points_of(series)
@@ -556,7 +561,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
             self._go(first, len(points_of(first)) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
-        """Go to the series above or below, at the same place."""
+        """Go to the series above or below, at the same x."""
         if (pointed := self._pointed) is None:
             self.action_along(0)
             return
@@ -573,7 +578,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self.repaint()
 
     def _under(self, event: events.MouseEvent) -> tuple[Series, int] | None:
-        """Return the series and point nearest to the mouse."""
+        """Return the series and the point nearest to the mouse."""
         at, picture = event.get_content_offset(self), self._picture
         if at is None or picture is None or not self._series:
             return None

@@ -1,4 +1,4 @@
-"""A race: each arm runs the same number of calls at its measured speed, the fastest in three seconds."""
+"""A race: all arms run the same number of calls at their measured speeds; the fastest takes three seconds."""
 
 from collections.abc import Mapping, Sequence
 from time import monotonic
@@ -12,12 +12,12 @@ from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, 
 from tuilab.tui.widgets.wording import fit
 
 FIRST_S, LAST_S = 3.0, 9.0
-"""Seconds until the fastest arrives, and until the race ends for those still running."""
+"""Seconds until the fastest arm arrives, and until the race ends for those still running."""
 FRAME_S = 0.1
 
 
 class Race(LineWidget):
-    """One lane per arm. `start` starts the race; everything stops at its end."""
+    """One lane per arm. `start` starts the race; all lanes stop at its end."""
 
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
@@ -28,7 +28,7 @@ class Race(LineWidget):
         self._begun = 0.0
 
     def start(self, racers: Sequence[Racer], marks: Mapping[str, Mark]) -> None:
-        """Start the race of these, fastest first. marks: hue and marker of the run's arms, by id."""
+        """Start a race between these arms, fastest first. marks: hue and marker of the run's arms, by id."""
         self._racers, self._marks = racers, marks
         self._begun = monotonic()
         self.display = True

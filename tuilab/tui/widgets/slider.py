@@ -1,4 +1,4 @@
-"""A one-row slider for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
+"""A one-row slider for a declared parameter: drag, keys, typed values, marks, and limits with reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -41,15 +41,15 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label if there is room: choices are two in a row."""
+"""Cells of the label if there is room; sliders with choices are two in a row."""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value; a shortened word appears in full among its choices."""
+"""Cells of the value; a shortened word appears in full among the choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
 
 class Slider(LineWidget, can_focus=True):
-    """One parameter: label, value, track, upper end and a note."""
+    """The slider of a parameter: label, value, track, upper end and a note."""
 
     DEFAULT_CSS = "Slider { height: 1; width: 1fr; }"
 
@@ -76,7 +76,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        # First of all, so that text typed right after it arrives later.
+        # Enter has priority, so that text typed right after it arrives later.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
         Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
@@ -84,11 +84,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
     ]
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
-    """The parameter that it sets, with its current value and limits."""
+    """The parameter of the slider, with its current value and limits."""
     message: var[str] = var("", init=False)
     """Why a value was rejected."""
     typed: var[str | None] = var(None, init=False)
-    """The text being typed, None if there is none."""
+    """The text being typed; None if nobody is typing."""
 
     class Changed(Message):
         """The user moved the slider. `final` is False while the thumb is being dragged."""
@@ -102,7 +102,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # Column ranges on the row.
+        # Column ranges of the parts on the row.
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
@@ -111,7 +111,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def watch_control(self, before: Control, control: Control) -> None:
         self.repaint()
         if control.value != before.value:
-            self.message = ""  # it belonged to another value
+            self.message = ""  # the message belonged to another value
 
     def watch_message(self, _: str, message: str) -> None:
         self.repaint()
@@ -139,7 +139,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._track = range(start + 1, start + 1 + cells)
         body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
         if text := self.message or self._hint():
-            # After the track if it fits there, else over it.
+            # The note comes after the track if it fits there, else over the track.
             style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
             fits = used + 1 + cell_len(text) <= room
             body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
@@ -172,10 +172,12 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
-        """Return the cells of the track, and what follows it: upper end and note, or the choices' names."""
+        """Return the cells of the track, and the text after it: upper end and note, or the names of the
+        choices.
+        """
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):
-            # Depends on the room only, so that the rows align.
+            # The width depends only on the room, so that the rows align.
             note = 0 if room < 44 else 1 + min(26, room // 3)
             right = 0 if room < 24 else 1 + HIGH_WIDTH + note
             cells = room - right - 2
@@ -187,7 +189,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        # The longest name gets room for at least its beginning, between the two "…" for the others.
+        # The longest name gets room for at least its start, between two "…" for the other names.
         names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
@@ -196,7 +198,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
 
     def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
-        """Return the names of the choices, or as many on either side of the chosen one as fit."""
+        """Return the names of the choices; if they do not fit, as many around the chosen one as do."""
         there = stops(self.parameter)
         at, first, behind = there.index(self.value), 0, len(names)
         while behind - first > 1:
@@ -215,7 +217,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return [*out, (" …", FAINT)] if behind < len(names) else out
 
     def _drawn_track(self, cells: int) -> Iterator[Run]:
-        """Yield the track in pieces of one style."""
+        """Yield the track in pieces, each with one style."""
         control, parameter = self.control, self.parameter
         at = cell_of(parameter, self.value, cells)
         drawn: list[Run] = [(TRACK, MUTED)] * cells
@@ -242,13 +244,13 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Accepting and rejecting values
 
     def _take(self, value: Value) -> None:
-        """Set `value` if it is allowed; else show why not."""
+        """Set the value if it is allowed; else show the reason."""
         self.message = self.control.reach.why_not(value)
         if not self.message:
             self._set(value)
 
     def _go(self, wanted: Value, direction: int, *, final: bool = True) -> None:
-        """Move towards `wanted` as far as the bounds allow; if blocked, show why."""
+        """Move towards `wanted` as far as the limits allow; if blocked, show the reason."""
         reach, before = self.control.reach, self.value
         held = reach.held(wanted, direction)
         self._set(held, final)
@@ -262,19 +264,19 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Keys
 
     def action_step(self, direction: int, times: int = 1) -> None:
-        """Go to the next stop (or the `times`-th) in that direction."""
+        """Go to the next stop in that direction, or to the `times`-th one."""
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
-        """Go a small step in that direction."""
+        """Move a fine step in that direction."""
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """Go as far as allowed."""
+        """Move to the end in that direction, as far as allowed."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
-        """Go to the document's next value, or the crossover."""
+        """Go to the next value from the document, or to the crossover."""
         crossover = self.control.crossover
         marks = (*self.control.marks, *([] if crossover is None else [round(crossover)]))
         mark = next_mark(self.parameter, marks, self.value, direction)
@@ -284,14 +286,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self._take(mark)
 
     def action_edit(self) -> None:
-        """Start typing a value; for choices, take the next one."""
+        """Start typing a value; for choices, select the next one."""
         if self._numeric:
             self._type("")
         else:
             self.action_cycle()
 
     def action_cycle(self) -> None:
-        """Choose the next option, wrapping around."""
+        """Select the next choice, starting over after the last."""
         if not self._numeric:
             there = stops(self.parameter)
             self._take(there[(there.index(self.value) + 1) % len(there)])
@@ -299,11 +301,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return True if a key goes into the value being typed, so that no binding is offered for it."""
+        """Return whether a key goes into the typed value, so that no binding is offered for it."""
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that started typing end it, and offer no key that would be typed."""
+        """Let the key that started typing end it, and offer no key that types a character."""
         return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:
@@ -324,7 +326,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         event.prevent_default()
 
     def _type(self, text: str | None) -> None:
-        """Set the text being typed, None to stop."""
+        """Set the text being typed; None stops typing."""
         begun = (self.typed is None) is not (text is None)
         self.typed, self.message = text, ""
         if begun:
@@ -334,7 +336,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         try:
             value = parse_value(self.parameter, text) if text else self.value
         except InputError as error:
-            self.message = f"{error.expected} is expected"  # the typed text precedes it
+            self.message = f"{error.expected} is expected"  # the typed text comes before it
             return
         if reason := self.control.reach.why_not(value):
             self.message = f"{words(value)}: {reason}"
@@ -381,5 +383,5 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
 
 def words(value: Value) -> str:
-    """Format a number with every digit, `10240` → `10,240`, so that nobody wonders which k is meant."""
+    """Format a number with all digits, `10240` → `10,240`, because "10k" could mean 10,000 or 10,240."""
     return value if isinstance(value, str) else f"{value:,}"

@@ -1,4 +1,4 @@
-"""A table that draws only the visible rows, so that a hundred thousand cost no more than a hundred."""
+"""A table that draws only the visible rows, so that 100,000 rows cost no more than 100."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,41 +18,41 @@ Row = TypeVar("Row")
 
 HEAD = TextStyle("muted", bold=True)
 SAMPLED = 200
-"""Number of rows, evenly spaced, that determine a column's width."""
+"""Number of evenly spaced rows that determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
-"""Cells that a column without a fixed width keeps, as long as a fixed one has more."""
+"""Cells that a column without a fixed width keeps while a fixed column has more."""
 
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """A column of a table of `Row`s."""
+    """A column in a table of `Row`s."""
 
     label: str
     cell: Callable[[Row], str]
     width: int = 0
-    """Cells; 0 for as wide as its texts, up to `most`."""
+    """Width in cells; 0 for the width of its texts, up to `most`."""
     most: int = 32
     least: int = 12
-    """Minimum cells of a flexible column."""
+    """Minimum width of a flexible column, in cells."""
     align: Literal["left", "right"] = "left"
     flex: bool = False
-    """Takes the remaining room."""
+    """Whether the column takes the remaining room."""
     drop: int = 0
-    """On a narrow screen, the column with the highest number is dropped first; 0 is kept."""
+    """On a narrow screen, the column with the highest number is dropped first; 0 is never dropped."""
     sparse: bool = False
-    """Omitted if it is empty in every row."""
+    """Whether the column is omitted if it is empty in every row."""
     style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
-    """Sort key; None for the text."""
+    """Sort key; None to sort by the text."""
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
-    """Rows of any kind in columns, with a filter, an order and a cursor.
+    """Rows of any kind in columns, with a filter, a sort order and a cursor.
 
-    columns: see `Column`. detail: a sentence about the row under the cursor, shown in the last line. style:
-    of a whole row. text: what the filter searches; all cells by default. follow: while the cursor is on the
-    last row, stay there as rows are added.
+    columns: see `Column`. detail: a sentence about the row under the cursor, for the last line. style: style
+    of a whole row. text: the text that the filter searches; all cells by default. follow: whether the cursor
+    stays on the last row while rows are added.
     """
 
     DEFAULT_CSS = "Table { height: 1fr; width: 1fr; }"
@@ -79,10 +79,10 @@ about the row under the cursor, and how many rows there are.
     ]
 
     class Selected(Message):
-        """The row under the cursor was opened with enter or a second click."""
+        """The user opened the row under the cursor with enter or a second click."""
 
     class Moved(Message):
-        """The cursor is on another row."""
+        """The cursor has moved to another row."""
 
     def __init__(
         self,
@@ -110,14 +110,14 @@ about the row under the cursor, and how many rows there are.
     # Rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show other rows. The list is not copied: append to it and call `grew`."""
+        """Show other rows. The list is not copied: to add rows, append to it and call `grew`."""
         self.rows, self._texts = rows, list[str]()
         self._widths: list[int] = []
         self._measured = 0
         self.rearrange()
 
     def grew(self) -> None:
-        """Handle rows added at the end of the list, or removed."""
+        """Handle rows that were added at the end of the list, or removed."""
         at_end = self.cursor >= self.shown - 1
         self._places = self._rearranged()
         last = max(0, self.shown - 1)
@@ -125,14 +125,14 @@ about the row under the cursor, and how many rows there are.
         self.repaint()
 
     def rearrange(self) -> None:
-        """Update the visible rows and their order; the cursor moves to the first or last row."""
+        """Update the visible rows and their order; the cursor moves to the first or the last row."""
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
         self._top = 0
         self.repaint()
 
     def _rearranged(self) -> Sequence[int]:
-        """Return the indices in `rows` whose text contains every word of the filter, in order."""
+        """Return the sorted indices in `rows` of rows whose text contains every word of the filter."""
         places: Sequence[int] = range(len(self.rows))
         if self._filter:
             if len(self._texts) > len(self.rows):
@@ -148,7 +148,7 @@ about the row under the cursor, and how many rows there are.
 
     @property
     def filter(self) -> str:
-        """Words that a visible row must contain, ignoring case."""
+        """Words that a visible row must contain; case is ignored."""
         return self._filter
 
     @filter.setter
@@ -158,11 +158,11 @@ about the row under the cursor, and how many rows there are.
 
     @property
     def found_by(self) -> str:
-        """The words that found the visible rows."""
+        """The filter's words for the rows now visible."""
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
-        """Sort by that column, None for the original order."""
+        """Sort by that column; None restores the original order."""
         self._sorted = None if column is None else (column, reverse)
         self.rearrange()
 
@@ -210,7 +210,8 @@ about the row under the cursor, and how many rows there are.
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Measure again when the list has doubled: often enough for a growing log, without jumping.
+        # Measure widths again when the list has doubled: often enough for a growing log, and without constant
+        # jumping.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
@@ -221,7 +222,7 @@ about the row under the cursor, and how many rows there are.
         return self._widths
 
     def _cells(self, cell: Callable[[Column[Row]], Run]) -> list[Run]:
-        """Return a text for each visible column, in its width, separated by a blank."""
+        """Return a text for each visible column, in the column's width, separated by blanks."""
         line: list[Run] = []
         for index, width in self._layout:
             column = self.columns[index]
@@ -266,11 +267,11 @@ about the row under the cursor, and how many rows there are.
             self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by that many rows."""
+        """Move the cursor by that number of rows."""
         self._go(self.cursor + rows)
 
     def action_page(self, pages: int) -> None:
-        """Move the cursor by that many screenfuls."""
+        """Move the cursor by that number of screen pages."""
         self._go(self.cursor + pages * self.body(self.size.height))
 
     def action_select(self) -> None:
@@ -330,18 +331,18 @@ about the row under the cursor, and how many rows there are.
 
 
 def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
-    """Return the width of its label and the texts of these rows, in cells."""
+    """Return the width of the label and of the texts in these rows, in cells."""
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
-    # Two more for the arrow that marks the sorted column.
+    # Two cells are added for the arrow that marks the sorted column.
     return max(cell_len(column.label) + 2, min(column.most, widest))
 
 
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Return (index, width) of the columns that fit in `room` cells, with one cell between them.
 
-    natural: the width of each; columns without one are omitted.
+    natural: the width of each column; columns without a width are omitted.
     """
     shown = [index for index, width in enumerate(natural) if width]
 
@@ -355,7 +356,8 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        # Shrink the widest; one with a fixed width, such as a date, only if the others have little left.
+        # Shrink the widest column; shrink one with a fixed width, such as a date, only if the others have
+        # little left.
         can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
         widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))

@@ -1,4 +1,4 @@
-"""Events over time, one lane per device or thread: pan, zoom, and read the one under the cursor."""
+"""Events over time, one lane per device or thread: pan, zoom, and read the event under the cursor."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -24,19 +24,20 @@ HUES = {
     },
     "": "h0",
 }
-"""By phase; "" for events without one."""
+"""Hues by phase; "" is for events without a phase."""
 OTHER = "other"
 FILL = 70
-"""Per cent of a phase's colour in its events' background; with less, two phases become the same of 256
-colours."""
+"""Percentage of a phase's colour in the background of its events; with less, two phases become the same of
+256 colours.
+"""
 LEAST_WITH_LEGEND = 6
-"""Minimum rows for a separate legend line; with fewer, the legend ends the last line."""
+"""Minimum rows for a separate legend line; with fewer rows, the legend is at the end of the last line."""
 LEAST_WORDS = 16
-"""Cells reserved next to it for an event's description."""
+"""Cells next to the legend that are reserved for the description of an event."""
 
 
 class Timeline(LineWidget, can_focus=True):
-    """A profile's events in lanes between two times."""
+    """The events of a profile between two times, in lanes."""
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
@@ -66,7 +67,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     window: var[tuple[float, float]] = var((0.0, 1.0))
     """First and last visible time, in seconds."""
     cursor: var[tuple[int, int]] = var((0, 0))
-    """The track of the event under the cursor, and its index there."""
+    """The track of the event under the cursor, and the event's index in that track."""
 
     def __init__(self, *, empty: str = "The timeline is still empty.") -> None:
         super().__init__(empty=empty)
@@ -77,13 +78,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._top = self._lost = 0
 
     def show_profile(self, profile: Profile | None) -> None:
-        """Show all of these events. Keeps the position if they are already shown."""
+        """Show all events of a profile. Keeps the position if they are already shown."""
         if profile is self._profile:
             return
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # A GPU's own lanes first: on a short screen the host's threads would leave them no room.
+        # The lanes of GPUs come first: on a short screen, the host's threads would leave them no room.
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
@@ -145,7 +146,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
 
     @property
     def _label(self) -> int:
-        """Return the cells of the lane names."""
+        """Return the number of cells for the lane names."""
         longest = max(cell_len(self._lanes[track.lane]) for track in self._tracks)
         return min(longest + 2, self.size.width // 3)
 
@@ -164,7 +165,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Return the colours of the drawn phases; empty without colours."""
+        """Return the colours of the phases in the plot; empty without colours."""
         if self.app.no_color:
             return ()
         there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}
@@ -176,7 +177,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
-        """Return a track's events in `columns` cells; the chosen one is highlighted."""
+        """Return the events of a track in `columns` cells; the chosen event is highlighted."""
         out: list[Run] = []
         at = 0
         for piece in stretches(track, *self.window, columns):
@@ -191,7 +192,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))
             else:
-                # Its left edge separates a span from its neighbour.
+                # The left edge separates a span from its neighbour.
                 name = fit(piece.span.name if width > 3 else "", width - 1)
                 out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out
@@ -208,13 +209,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     # Moving
 
     def action_pan(self, direction: int) -> None:
-        """Go a quarter of the window earlier or later."""
+        """Pan to earlier or later times by a quarter of the window."""
         begin, finish = self.window
         step = (finish - begin) * PAN * direction
         self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom in or out, around the event under the cursor if it is visible, else around the middle."""
+        """Zoom in or out, around the event under the cursor if visible, else around the middle."""
         begin, finish = self.window
         span = self.span
         middle = span.start_s + span.duration_s / 2 if span else begin
@@ -226,7 +227,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self.window = around - (around - begin) * factor, around + (finish - around) * factor
 
     def action_all(self) -> None:
-        """Show everything."""
+        """Zoom out to the whole profile."""
         self.window = self._whole
 
     def action_closeup(self) -> None:
@@ -236,12 +237,12 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
             self.window = span.start_s - margin, span.end_s + margin
 
     def action_step(self, direction: int) -> None:
-        """Go to the next or the previous event of the lane."""
+        """Go to the next or the previous event in the lane."""
         track, index = self.cursor
         self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
-        """Go to the event at the same time one row above or below."""
+        """Go to the event at the same time in the row above or below."""
         if span := self.span:
             self._go_to(self.cursor[0] + direction, span.start_s)
 

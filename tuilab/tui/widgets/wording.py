@@ -1,4 +1,4 @@
-"""Text in cells, cut or wrapped. Pure functions."""
+"""Fits text into cells by cutting or wrapping. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
     if width <= 0:
         return ""
     if not text.isprintable():
-        # A text of several lines, sanitized on input, in a place for one line.
+        # Text of several lines, sanitized on input, in a place for one line.
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
@@ -25,16 +25,16 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return `text` in lines of at most `width` cells, broken between words if possible.
+    """Wrap `text` into lines of at most `width` cells, broken between words if possible.
 
-    A figure stays with its unit, and an interval stays whole.
+    A figure stays with its unit, and an interval stays in one piece.
     """
     lines = Content(keep_on_line(" ".join(text.split()))).wrap(max(1, width))
     return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Return `text` wrapped in at most `lines` lines, the last one cut after a word if there is more."""
+    """Wrap `text` into at most `lines` lines; if there is more, cut the last line after a word."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Return `text`, cut after a word if it is too long: half a number would be a different number."""
+    """Return `text`, cut after a word if it is too long: cutting a number would change it."""
     if cell_len(text) <= width:
         return text
     text = keep_on_line(text)
@@ -53,5 +53,5 @@ def whole_words(text: str, width: int) -> str:
 
 
 def width_of(line: Sequence[Run]) -> int:
-    """Return the number of cells that the line takes."""
+    """Return the number of cells that the text takes."""
     return sum(cell_len(text) for text, _ in line)
