@@ -23,7 +23,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def describe_value(value: Value | None) -> str:
-    """Return a value in a few words: `float32[64, ?]`, `region 2`, `? why it is not known`."""
+    """Describe a value in a few words: `float32[64, ?]`, `region 2`, `? reason why it is unknown`."""
     match value:
         case None:
             return ""
@@ -60,7 +60,9 @@ def describe_event(event: TraceEvent) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """Describe a region in one line: the events between its clock readings, and where it is printed."""
+    """Describe a timed region in one line: the events between its clock readings, and the line that prints
+    it.
+    """
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
@@ -69,7 +71,7 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code with the events below it; a line that is read again appears again."""
+    """Yield each line of code, followed by its events. A line that is read again appears again."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(describe_event(event))
@@ -85,7 +87,7 @@ def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
 
 
 def main(words: list[str]) -> int:
-    """Print the trace of one file. Returns the exit code: 2 if it cannot be read."""
+    """Print the trace of one file. Returns the exit code: 2 if the file cannot be read."""
     if len(words) != 1:
         print("usage: python -m tuilab.documents FILE", file=sys.stderr)
         return 2

@@ -44,15 +44,15 @@ def read(
     target: str = "auto",
     tensorflow: str = "",
 ) -> DocumentReport:
-    """Read a file, or bytes from a file called `name`. Runs and imports nothing.
+    """Read a file, or bytes from a file called `name`. Runs and imports nothing. For a file, also reads the
+    modules next to it that its code calls.
 
-    For a file, also reads its neighbouring modules, as far as its own code calls them.
-
-    api: the names of the installed TensorFlow (`api.tables.for_installed()`); with None, names and arguments
-    are not checked, which is reported. validate: `catalogue`'s check of a preset; a rejected preset is
-    reported instead. preview: include preview rules and claims from prose. target: the TensorFlow of the
-    names, `1`, `2`, or `auto` to infer it. tensorflow: a version known to `api_versions`; otherwise, the one
-    that the document installs takes precedence over `api`. Raises InputError if there is nothing to read.
+    api: the names of the installed TensorFlow (`api.tables.for_installed()`); if None, names and arguments
+    are not checked, and a note says so. validate: the function of `catalogue` that checks a preset; a
+    rejected preset is reported instead of returned. preview: include preview rules and claims from prose.
+    target: the major TensorFlow version for which the code was written: `1`, `2`, or `auto` to infer it.
+    tensorflow: a version known to `api_versions`, which overrides `api`; without it, the version that the
+    document installs overrides `api`. Raises InputError if there is nothing to read.
     """
     document = open_document(source, name)
     version, line = (tensorflow, 0) if tensorflow else installed_by(document.lines) or ("", 0)
@@ -66,7 +66,9 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which takes half of the time with that many nodes and finds nothing."""
+    """Pause the garbage collector: with that many nodes it takes half of the time, and finds nothing
+    to free.
+    """
     running = gc.isenabled()
     gc.disable()
     try:
@@ -76,7 +78,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-# Without one of these words, there is nothing to find.
+# A document without any of these words cannot have findings.
 _DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session)\(")
 _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
 
@@ -84,7 +86,8 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
     """Return True for TensorFlow 1 code, whose calls build a graph for a session.
 
-    A session next to eager code that it never runs does not count. A switch counts if it is called.
+    A session does not count if the code around it is eager and never runs in it. A function that switches to
+    graph mode counts if it is called.
     """
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
@@ -107,7 +110,7 @@ _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
 def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls of a statement, without those of nested statements."""
+    """Yield the calls in a statement, without those in nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         for part in ast.iter_child_nodes(waiting.pop()):
@@ -119,7 +122,7 @@ def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """Return what the document's code would do, and each block as plain Python and parsed."""
+    """Return the trace of the document's code, and each block as plain Python and as a syntax tree."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
@@ -131,7 +134,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             part.size,
             (block.notebook and not block.script) or text.session,
             part.yields,
-            # Code between paragraphs that imports TensorFlow is its own program.
+            # Code between paragraphs is its own program if it imports TensorFlow.
             is_deferred(part.statements)
             if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
             else None,
@@ -146,7 +149,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
     return read_program(code, api, deferred, folder), plains, parsed
 
 
-# Number of parent folders whose names may tell what a file is about.
+# Number of parent folders whose names may show the subject of a file.
 _FOLDERS = 2
 
 
@@ -197,7 +200,7 @@ def _read(
 
 
 _TENSORFLOW = re.compile(r"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)
-# Magics that bind no names, and lines with the result of one.
+# Magics that bind no names, and lines that show the result of a magic.
 _HARMLESS = words(
     "%matplotlib %load_ext %reload_ext %config %autoreload %tensorflow_version %tensorboard %cd %env %pip"
     " %conda %time %timeit %%time %%timeit"
@@ -206,7 +209,10 @@ _GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
 
 
 def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """Return (line, name) of unbound names in a script or notebook; excerpts leave too much out."""
+    """Return (line, name) of unbound names in a script or notebook.
+
+    Excerpts omit too much, so they are only checked for missing imports.
+    """
     whole = all(block.script or block.cell for block in document.blocks)
     if not whole:
         return _unimported(document, plains, parsed)
@@ -226,14 +232,15 @@ def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) ->
     return [(lines[line - 1], name) for line, name in undefined(code) if name not in kernel]
 
 
-# Modules under their usual names.
+# Modules that are usually imported under these names.
 _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 
 def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """Return (line, name) of modules that an article's example uses without an import, although it imports
-    others and no earlier example imports them; and of names that another example imports, if everything
-    else in the example is its own.
+    """Return (line, name) of names that an article's example uses without importing them.
+
+    These are modules, if the example imports others and no earlier example imports them; and names that
+    another example imports, if the example defines everything else itself.
     """
     known: set[str] = set()
     found = []
@@ -256,7 +263,7 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
     return found
 
 
-# Minimum number of imports with which an example counts as its own program.
+# Minimum number of imports that make an example its own program.
 _OWN = 3
 
 
@@ -272,7 +279,7 @@ def _imported(part: Parsed) -> Iterator[str]:
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """Return what a script should be if none of its statements parses; "" for others."""
+    """Return the expected kind of file if no statement of a script parses; "" otherwise."""
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
@@ -318,7 +325,7 @@ def _refused(preset: Preset, validate: Validate | None) -> Gap | None:
 
 
 def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unresolved, ...]:
-    """Return everything that was not understood, by line, each once."""
+    """Return everything that the checker did not understand, by line, each item once."""
     found = [(line, reason) for line, reason in parsed.broken]
     found += [(line, reason) for line, reason in example.notes]
     found += [(gap.line, gap.reason) for gap in gaps]
@@ -333,5 +340,5 @@ def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unre
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """Read a document using the names of the installed TensorFlow, as far as known."""
+    """Read a document using the names in the installed TensorFlow, if a table of them exists."""
     return read(source, for_installed(), name=name, validate=validate)

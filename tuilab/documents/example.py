@@ -1,4 +1,4 @@
-"""One example of a document with everything read from it: the input of rules and recognisers."""
+"""One example of a document, with everything that was read from it: the input for rules and recognisers."""
 
 import re
 from bisect import bisect_right
@@ -20,7 +20,7 @@ _ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
-# Lines of a timing to search for words.
+# Number of lines around a timing that are searched for words.
 _NEAR = 160
 
 
@@ -28,12 +28,11 @@ _NEAR = 160
 class Example:
     """A block and its part of the trace.
 
-    events, regions: of what runs as this block; some may be in functions of earlier blocks.
-    written, clocked: events and regions with lines in this block, whatever runs them; also uses, scopes,
-    tries, loops and misfits. api: TensorFlow's names, None if not known.
-    installs: the line that installs it, 0 for none.
-    magics: (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes
-    suppressed by comments, `*` for all.
+    events, regions: those that occur when this block runs, some of them in functions of earlier blocks.
+    written, clocked: events and regions on lines of this block, whichever block runs them. uses, scopes,
+    tries, loops and misfits are also those on lines of this block. api: TensorFlow's names, None if unknown.
+    installs: the line that installs TensorFlow, 0 for none. magics: (line, name) of its IPython magics.
+    undefined: (line, name) of unbound names. ignored: codes suppressed by comments, `*` for all.
     """
 
     block: Block
@@ -56,26 +55,28 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """Facts about each of its times that is read; set by `judge.decide`."""
+    """Decisions about each time that the example reads; `judge.decide` sets them."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
-    """All timings of the document, including those that are never read."""
+    """All timings of the document, including those whose time is never read."""
 
     @property
     def target(self) -> str:
-        """The TensorFlow of the names: `1`, `2`, or `auto` to infer it."""
+        """The major TensorFlow version for which the code was written: `1`, `2`, or `auto` to infer it."""
         return self.facts.target
 
     @cached_property
     def source(self) -> list[str]:
-        """The block's lines of code."""
+        """Return the lines of code in the block."""
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
-        """Return True if a document line is in this block's code."""
+        """Return True if this line of the document belongs to the block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """Return the code of a timing with some lines around it; for a long one, its ends."""
+        """Return the code of a timing with some lines around it; for a long timing, only its start
+        and end.
+        """
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
         return "\n".join(lines if len(lines) <= _NEAR else lines[: _NEAR // 2] + lines[-_NEAR // 2 :])[
@@ -83,16 +84,16 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code near a timing's end, where its figure is printed."""
+        """Return the code near the end of a timing, where its figure is printed."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
     def text(self, line: int) -> str:
-        """Return that line of code in the document; "" outside of the block."""
+        """Return that line of the document if it is code of this block, else ""."""
         return self.source[line - self.block.line] if self.holds(line) else ""
 
     def comment(self, line: int) -> str:
-        """Return the comment on that line; "" if none. A `#` in a string may count as one."""
+        """Return the comment on that line; "" if there is none. A `#` in a string may count as a comment."""
         match = _COMMENT.search(self.text(line)[:2_000])
         return match[1].strip() if match else ""
 
@@ -102,12 +103,12 @@ class Example:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """True if the code hides the GPU from TensorFlow, by a setting or the environment."""
+        """True if the code hides the GPU from TensorFlow, through a setting or the environment."""
         if self.facts.hides_gpu:
             return True
         for found in _HIDDEN.finditer(self.block.code):
             line = self.block.line + self.block.code.count("\n", 0, found.end())
-            # In Python, it takes effect if it is read; on an untaken branch it hides nothing.
+            # Python code takes effect only if it is read; on a branch that is not taken, it hides nothing.
             if "environ[" not in found[0] or any(
                 e.line == line and e.name == _ENVIRON for e in self.trace.events
             ):
@@ -121,7 +122,7 @@ class Example:
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """Starts and ends of the stretches covered by the regions."""
+        """The starts and ends of the parts that the regions cover."""
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):
@@ -139,7 +140,7 @@ class Example:
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return True if the loop at that line does nothing but has a comment in place of training."""
+        """Return True if the loop at that line only contains a comment in place of training."""
         loop = next((found for found in self.loops if found.line == line), None)
         if loop is None or not loop.empty:
             return False
@@ -150,19 +151,21 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """True if the code imports another model library, whose calls are then not TensorFlow's."""
+        """True if the code imports another model library, because its calls are then not TensorFlow's."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 
     def own(self, *kinds: str) -> Iterator[TraceEvent]:
-        """Return the example's events of these kinds."""
+        """Return the example's own events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
 
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    """Return an example per block, with its part of the trace: what it ran, and what it contains."""
+    """Return one example per block, with its part of the trace: the events that it runs and those on its
+    lines.
+    """
     facts = Facts(trace, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
@@ -187,7 +190,7 @@ def examples(
 def _sort(
     out: list[Example], things: Sequence[T], line: Callable[[T], int], into: Callable[[Example], list[T]]
 ) -> None:
-    """Assign each thing to the example whose code contains its line."""
+    """Assign each item to the example whose code contains its line."""
     starts = [example.block.line for example in out]
     for thing in things:
         at = bisect_right(starts, line(thing)) - 1
@@ -196,7 +199,7 @@ def _sort(
 
 
 def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
-    """Yield every tensor in a value."""
+    """Yield every tensor inside a value."""
     if isinstance(value, Tensor):
         yield value
     elif depth > 6:
@@ -212,12 +215,12 @@ def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
 
 
 def inputs(event: TraceEvent) -> list[Tensor]:
-    """Return the tensors that an event takes."""
+    """Return the tensors that an event receives."""
     return [t for value in event.arguments.values() for t in tensors_in(value)]
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
-    """Yield the events that made a tensor, nearest first."""
+    """Yield the events that led to a tensor, nearest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

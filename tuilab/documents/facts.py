@@ -1,4 +1,4 @@
-"""Facts about the whole of a document's code, each looked up once."""
+"""Facts about all code of a document. Each is computed once."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -35,9 +35,9 @@ _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_d
 
 _LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras", "edgetpu", "pycoral")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
-# Makes a model that is not compiled.
+# Functions that create a model without compiling it.
 _MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")
-# Code that makes TensorFlow 2 build graphs.
+# Code that makes TensorFlow 2 build graphs for sessions.
 _GRAPHS = (
     "tf.Graph",
     "tf.compat.v1.Graph",
@@ -49,7 +49,7 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    """Answers about a trace that many rules need."""
+    """Answers to questions about a trace that many rules ask."""
 
     def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
@@ -59,26 +59,29 @@ class Facts:
 
     @cached_property
     def code(self) -> str:
-        """The document's code without comments and without prose strings."""
+        """The document's code without comments and without strings of prose."""
         return _TEXTS.sub(lambda text: "" if text[0][0] == "#" or " " in text[0] else text[0], self._code)
 
     @cached_property
     def checks_device(self) -> int | None:
-        """The first block that queries devices or forbids soft placement; None if none."""
+        """The first block that queries devices or forbids soft placement; None if there is none."""
         return next(
             (event.place.block for event in self._checks if event.kind == "query" or _is_strict(event)), None
         )
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices; if anything is timed, uncalled functions do not count."""
+        """Events that may query devices.
+
+        If the document times anything, functions that are never called do not count.
+        """
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):
             return events
         return [event for event in events if not event.place.uncalled]
 
     def device_known_before(self, event: int) -> bool:
-        """Return True if devices are queried before that event."""
+        """Return True if the code queries devices before that event."""
         asked = self._first_query
         return asked is not None and asked < event
 
@@ -88,7 +91,9 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """By model, the event that creates its variables: at once if its input is known, else when called."""
+        """By model, the event that creates its variables: its own creation if the input shape is known, else
+        its first call.
+        """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
             model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
@@ -102,18 +107,18 @@ class Facts:
         return found
 
     def find_weights(self, model: Model) -> TraceEvent | None:
-        """Return the event that creates a model's variables; None if not visible."""
+        """Return the event that creates a model's variables; None if it is not visible."""
         return self._weights.get(id(model))
 
     @cached_property
     def shows_placement(self) -> bool:
-        """True if the code looks at where its ops run: a tensor's device, or TensorFlow's log."""
+        """True if the code shows where its ops run: through a tensor's device, or TensorFlow's log."""
         shown = ("tensor.device", "tensor.backing_device", "tf.debugging.set_log_device_placement")
         return any(event.name in shown for event in self._trace.events)
 
     @cached_property
     def logs_placement(self) -> TraceEvent | None:
-        """The event that makes TensorFlow log each op's placement; None if none."""
+        """The event that makes TensorFlow log the placement of each op; None if there is none."""
         for event in self._trace.events:
             if event.name == "tf.debugging.set_log_device_placement":
                 given = event.arguments.get("enabled", event.arguments.get("0"))
@@ -130,19 +135,19 @@ class Facts:
         return {id(session): made[id(config)] for session, config in given if id(config) in made}
 
     def logs_run(self, run: TraceEvent) -> TraceEvent | None:
-        """Return the settings that make a session log its placements; None if none."""
+        """Return the settings that make a session log its placements; None if there are none."""
         config = self._configs.get(id(run.arguments.get("session")))
         logs = config is not None and truth(config.arguments.get("log_device_placement"))
         return config if logs is True else None
 
     @cached_property
     def is_eager(self) -> bool:
-        """True if some of the code is TensorFlow 2, even with a session in it."""
+        """True if some of the code is TensorFlow 2, even if it also has a session."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)
 
     @cached_property
     def is_of_tensorflow(self) -> bool:
-        """True if the code uses TensorFlow, Keras or TFLite by name."""
+        """True if the code mentions TensorFlow, Keras or TFLite by name."""
         roots = ("tf.", "keras", "tensorflow")
         return any(u.name.startswith(roots) for u in self._trace.uses) or any(
             e.kind == "import" and e.name.startswith(_LITE) for e in self._trace.events
@@ -159,7 +164,9 @@ class Facts:
         return False
 
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """Return the first use of a TensorFlow 1 name, the number of uses, and the number of names."""
+        """Return the first use of a TensorFlow 1 name, the number of uses, and the number of
+        different names.
+        """
         if not self._version_1:
             found = old_uses(api, self._trace.uses) if self.target == "auto" else None
             self._version_1.append(found)
@@ -167,7 +174,9 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """First readings in order, and the earliest last reading of those that start there or later."""
+        """The first reading of each region, in order; and for each, the earliest end among regions that start
+        there or later.
+        """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
         for at in range(len(ends) - 2, -1, -1):
@@ -175,19 +184,19 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Return the end of the first timing that starts after this reading."""
+        """Return the earliest end among timings that start after this reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """By identity, the first unknown call that received a value."""
+        """By identity of a value, the first unknown call that received it."""
         return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """The same only for unknown calls that run their arguments, judging by their names."""
+        """The same, only for unknown calls whose names suggest that they run their arguments."""
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
     def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
@@ -199,18 +208,20 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unread call received what an event runs, and its name says that it runs it."""
+        """Return True if an unread call received the object that an event runs, and its name says that it
+        runs its arguments.
+        """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document created the session of a run, and passed it to no unread call."""
+        """Return True if the document created the session of a run and did not pass it to an unread call."""
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
-        """By record of an unknown call, its first event."""
+        """By the record of an unknown call, its first event."""
         found: dict[str, int] = {}
         for event in self._trace.events:
             if event.kind == "opaque":
@@ -219,7 +230,7 @@ class Facts:
 
     @cached_property
     def writer(self) -> TraceEvent | None:
-        """The event that first writes a TFRecord file."""
+        """The event that first writes a TFRecord file; None if there is none."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
     @cached_property
@@ -236,7 +247,7 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """By subject, device and dtype: its events, in order."""
+        """By subject, device and dtype: the matching events, in order."""
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
             if is_subject(event):
@@ -248,7 +259,9 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the start of an op's program: its example, if it is self-contained."""
+        """Return the start of the program that contains an op: the start of its example, if the example is
+        self-contained.
+        """
         start = self._program(work)
         if not start or subject_value(work) is not None:
             return 0
@@ -259,23 +272,22 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the start of the event's example if that is its own program; else 0."""
+        """Return the start of the event's example if the example is its own program; else 0."""
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Return the start of an uncalled function's reading; None outside of any."""
+        """Return the event at which the reading of an uncalled function started; None outside of any."""
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return True if the same graph, training or op ran before that event, possibly on the same
-        device.
+        """Return True if the same graph, training or op ran before that event, possibly on the same device.
 
         Without a scope, an op runs where its kernels are, which may be any device; each kernel has a dtype.
-        anew: the example creates its subject again, in code that it omits.
+        anew: the example creates its subject again, in code that is not shown.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -284,14 +296,14 @@ class Facts:
         if work.kind == "train" and self._is_compiled_anew(work, before):
             return False
         layer = work.arguments.get("self")
-        # For a layer that each call creates again, another layer's kernels are loaded.
+        # A layer that each call creates again may use kernels that another layer has already loaded.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
         if has_weights(layer) and kept:
-            # Its first call makes its weights.
+            # The first call of a layer creates its weights.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
-        # Code of one uncalled function does not run before another's.
+        # Code in one uncalled function does not run before code in another.
         alone = self._callers_start(before)
         spans = (
             [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
@@ -305,7 +317,7 @@ class Facts:
 
     @cached_property
     def _layers_run(self) -> dict[int, int]:
-        """By layer, its first run."""
+        """By layer, the event that first runs it."""
         found: dict[int, int] = {}
         for event in self._trace.events:
             if isinstance(event.arguments.get("self"), Layer):
@@ -314,12 +326,12 @@ class Facts:
 
     @cached_property
     def _in_models(self) -> set[int]:
-        """The layers of models, which run with them."""
+        """Layers that belong to models and run with them."""
         made = (event.result for event in self._trace.events if event.kind == "build")
         return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the model was compiled after its last run: its step is then retraced."""
+        """Return True if the model was compiled after its last run, so that its step is traced again."""
         compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
@@ -329,7 +341,7 @@ class Facts:
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if each iteration of the loop around a timing creates or compiles its subject, or
+        """Return True if each iteration of the loop around a timing creates or compiles the timed object, or
         its session.
         """
         loops = self._trace.events[before].place.loops
@@ -341,8 +353,9 @@ class Facts:
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unknown call received the timed function earlier and may have run it; for a
-        model from outside the document, its creator may have.
+        """Return True if an unknown call received the timed function earlier and may have run it.
+
+        A model from outside the document may also have been run by the code that created it.
         """
         value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:
@@ -353,7 +366,7 @@ class Facts:
 
     @cached_property
     def _callers(self) -> list[int]:
-        """The starts of the readings of uncalled functions."""
+        """The events at which the readings of uncalled functions start."""
         return [event.index for event in self._trace.events if event.name == CALLER]
 
     @cached_property
@@ -366,13 +379,13 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an uncalled function created its subject: then nobody ran it before."""
+        """Return True if an uncalled function created the event's subject, so that nothing ran it before."""
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the start of an event's program, or of its uncalled function."""
+        """Return the start of the program, or of the uncalled function, that contains an event."""
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
         return starts[at - 1] if at else 0
@@ -382,7 +395,7 @@ class Facts:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        """Return the last import of TensorFlow before that event; 0 if none."""
+        """Return the last import of TensorFlow before that event; 0 if there is none."""
         at = bisect_left(self._imports, event.index)
         return self._imports[at - 1] if at else 0
 
@@ -398,11 +411,13 @@ class Facts:
 
     @cached_property
     def uses_graphs(self) -> bool:
-        """True if the code builds TensorFlow 1 graphs somewhere."""
+        """True if some code builds TensorFlow 1 graphs."""
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model again in each iteration, and the other exists before it."""
+        """Return True if a loop creates the model again in each iteration, while the other model exists
+        before the loop.
+        """
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -411,8 +426,8 @@ class Facts:
         return any(loop not in outside and not loop.unrolled and loop.count != 1 for loop in loops)
 
     def is_never_compiled(self, model: Model) -> bool:
-        """Return True if a model is created here, never compiled, and passed to nothing that may compile
-        it.
+        """Return True if the code creates a model, never compiles it, and does not pass it to code that may
+        compile it.
         """
         made = self._built.get(id(model))
         plain = made is not None and self._trace.events[made].name in _MADE_PLAIN
@@ -439,7 +454,9 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if earlier runs do not count: other shapes, or a session's graph has grown since."""
+        """Return True if earlier runs do not count, because their shapes differ or a session's graph has
+        grown since.
+        """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
             return False
@@ -452,13 +469,13 @@ class Facts:
             return at < len(self._nodes) and self._nodes[at] < work.index
         own, numbers = _shapes(work), _numbers(work)
         if numbers and all(_numbers(event) and _numbers(event) != numbers for event in earlier):
-            # A Python number is part of what is traced.
+            # A Python number is part of the trace.
             return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
 
 
 def _numbers(event: TraceEvent) -> dict[str, float]:
-    """Return the numbers passed to a graph, by parameter."""
+    """Return the numbers that are passed to a graph, by parameter."""
     known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
     return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
@@ -469,7 +486,7 @@ def _is_strict(event: TraceEvent) -> bool:
 
 
 def _reachable_values(value: Value, depth: int = 0) -> Iterator[Value]:
-    """Yield a value and what it gives access to: a method's object, an object's attributes, a list's
+    """Yield a value and the values reachable from it: a method's object, an object's attributes, a list's
     items.
     """
     yield value
@@ -490,12 +507,12 @@ def _reachable_values(value: Value, depth: int = 0) -> Iterator[Value]:
             yield from _reachable_values(part, depth + 1)
 
 
-# Maximum depth and width when searching a call's arguments.
+# Maximum depth and width for the search of a call's arguments.
 _DEEPEST, _WIDEST = 2, 16
 
 
 def has_weights(layer: Value | None) -> bool:
-    """Return whether it is a layer whose first call makes its weights."""
+    """Return whether a value is a layer whose first call creates weights."""
     return isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS
 
 
@@ -517,7 +534,7 @@ _LATEST = 64
 
 
 def _shapes(event: TraceEvent) -> tuple[object, ...]:
-    """Return the shapes and dtypes that determine a trace; () if one is not known."""
+    """Return the shapes and dtypes that determine a trace; () if one of them is unknown."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
@@ -537,12 +554,12 @@ def may_run(event: TraceEvent) -> bool:
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
-# Ops without a GPU kernel: host ops need no preparation.
+# Ops that need no preparation: those without a GPU kernel.
 ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 def is_subject(event: TraceEvent) -> bool:
-    """Return True for a kind of event whose first call takes longer than later ones."""
+    """Return True if the first call of this kind of event takes longer than later calls."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     if event.kind == "op" and event.name.startswith(ON_HOST):
         return False
@@ -550,19 +567,21 @@ def is_subject(event: TraceEvent) -> bool:
 
 
 def _dtype(event: TraceEvent) -> str:
-    """Return the dtype of an op's kernel; "" if not known or none."""
+    """Return the dtype of an op's kernel; "" if unknown or if it has none."""
     given = event.result if event.kind in ("op", "create") else None
     return (given.dtype or "") if isinstance(given, Tensor) else ""
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return what must have run before, so that the event is not a first call."""
+    """Return the key of the work in an event: after an earlier event with the same key, it is no longer a
+    first call.
+    """
     value = subject_value(event)
     if event.kind == "train":
-        # A model has separate traced functions for training, evaluation and prediction.
+        # A model has one traced function each for training, evaluation and prediction.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     if event.name == "sess.run" and isinstance(value, Unknown):
-        # Fetches with the same unread name are the same.
+        # Two fetches with the same unread name are the same.
         return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
 
@@ -580,7 +599,7 @@ _TRACED = {
 
 
 def subject_value(event: TraceEvent) -> Value | None:
-    """Return the graph, model or interpreter that an event runs; None if not visible."""
+    """Return the graph, model or interpreter that an event runs; None if it is not visible."""
     if event.kind == "graph":
         return event.runs
     owned = event.kind in ("train", "host-op") or event.name == SAVED

@@ -1,4 +1,6 @@
-"""The result of reading a document: text with findings by line for the app, `check`'s object for scripts."""
+"""The result of reading a document: for the app, the text with findings by line; for scripts, the object of
+`check`.
+"""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,35 +15,35 @@ from tuilab.model.preset import Preset
 
 
 class Unresolved(msgspec.Struct, frozen=True):
-    """Something that could not be resolved, or for which no preset can be made."""
+    """A part that could not be resolved, or for which no preset can be made."""
 
     line: int
     """In the document, from 1."""
     reason: str
-    """Why."""
+    """The reason."""
 
 
 class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One example: its findings, its presets, and what was not understood."""
+    """The result for one example: its findings, its presets, and the parts that were not understood."""
 
     number: int
     """From 1."""
     heading: str
     """The heading above it; "" if none."""
     line: int
-    """Its first line of code, from 1."""
+    """Line number of its first line of code, from 1."""
     last_line: int
-    """Its last line of code."""
+    """Line number of its last line of code."""
     findings: tuple[Finding, ...] = ()
-    """By line."""
+    """The findings, by line."""
     presets: tuple[Preset, ...] = ()
-    """Presets that the workloads accept."""
+    """Presets whose parameters the workloads accept."""
     unresolved: tuple[Unresolved, ...] = ()
-    """By line, each once."""
+    """Parts that were not understood, by line, each once."""
 
 
 class DocumentLine(msgspec.Struct, frozen=True):
-    """The document's identity from its front matter or file name."""
+    """The document's identity, from its front matter or file name."""
 
     title: str
     date: str
@@ -49,7 +51,7 @@ class DocumentLine(msgspec.Struct, frozen=True):
 
 
 class ImportedPreset(msgspec.Struct, frozen=True):
-    """A preset that `import` would write."""
+    """A preset that `tuilab import` would write."""
 
     name: str
     workload: str
@@ -59,7 +61,7 @@ class ImportedPreset(msgspec.Struct, frozen=True):
 
 
 class ExampleLine(msgspec.Struct, frozen=True):
-    """One example, for scripts."""
+    """The result for one example, for scripts."""
 
     number: int
     heading: str
@@ -77,35 +79,35 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A document that has been read."""
+    """The result for a document that has been read."""
 
     document: Document
-    """Its cleaned text."""
+    """The document with cleaned text."""
     examples: tuple[ExampleReport, ...]
-    """In order."""
+    """Results for the examples, in order."""
     version: str = ""
-    """TensorFlow version that it was checked against; "" if none."""
+    """The TensorFlow version against which the document was checked; "" if none."""
     notes: tuple[Unresolved, ...] = ()
     """Notes about the whole document."""
 
     broken: tuple[Unresolved, ...] = ()
-    """Code that this Python's grammar does not support."""
+    """Code that this version of Python cannot parse."""
     unreadable: str = ""
-    """What the document should be, if nothing could be read."""
+    """What the document should be, if nothing in it could be read; else ""."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The text, cleaned for a screen; line n is `lines[n - 1]`."""
+        """The text, cleaned for display; line n is `lines[n - 1]`."""
         return self.document.lines
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """All presets, in the order of the examples."""
+        """The presets of all examples, in order."""
         return tuple(preset for example in self.examples for preset in example.presets)
 
     @cached_property
     def findings(self) -> dict[int, tuple[Finding, ...]]:
-        """Findings by line."""
+        """All findings, by line."""
         out: dict[int, list[Finding]] = {}
         for example in self.examples:
             for finding in example.findings:
@@ -113,7 +115,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """Return the report for scripts."""
+        """Return the report as an object for scripts."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)
@@ -131,7 +133,7 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a document's findings by line; repeats become further lines of the first."""
+    """Return a document's findings by line. A repeated finding becomes a further line of the first one."""
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
         key = (finding.code, finding.message, finding.severity)

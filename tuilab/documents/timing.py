@@ -1,4 +1,7 @@
-"""A timed region and the decisions about it, each made once; rules only filter."""
+"""A timed region and the decisions about it.
+
+Each decision is made once; rules only filter timings by them.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,11 +11,11 @@ from tuilab.documents.interpreter.trace import Context, Region, TraceEvent
 
 @dataclass(frozen=True)
 class FirstCall:
-    """How the work of a timing, which never ran before, shows in it.
+    """The first call of work that never ran before its timing, as far as the figure shows it.
 
-    count: how often the timing runs it; None if not known.
-    sure: no unknown code may have run it before, and its time is compared. likely: unknown code may have, but
-    its name suggests that it did not, and the time matters.
+    count: how often the timing runs the work; None if unknown. sure: no unknown code can have run the work
+    before, and its time is compared. likely: unknown code could have run it, but its name suggests that it
+    did not, and the time matters.
     """
 
     count: int | None
@@ -22,36 +25,38 @@ class FirstCall:
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """A timed region and what the checker has decided about it. `judge.decide` makes it."""
+    """A timed region, and what the checker has decided about it. `judge.decide` creates it."""
 
     region: Region
     events: list[TraceEvent]
-    """The events between the two readings."""
+    """Events between the two clock readings."""
     begins: Context
-    """The place of the first reading."""
+    """Context of the first clock reading."""
     label: str
-    """The words printed with the time, and the name that it is bound to."""
+    """The words printed with the time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]
-    """log: shows how long a training or a cell took. progress: nobody reads it as a figure."""
+    """log: the time shows how long a training or a cell took. progress: nobody reads the time as a figure."""
     extent: Literal["calls", "lap", "total"]
-    """lap: spans the iterations of a loop around its end. total: contains other timings."""
+    """lap: covers iterations of a loop that contains the last reading. total: contains other timings."""
     trains: bool
-    """A model is trained."""
+    """True if the region trains a model."""
     about_speed: bool
-    """A title or the function's name mentions speed."""
+    """True if a title or the function's name mentions speed."""
     compared: bool
-    """The figure is meant for comparison."""
+    """True if the figure is meant for comparison."""
     counterpart: Region | None
-    """If it may be a log, a time that it is compared with: in a ratio, a table, or by similar labels."""
+    """If the timing may be a log: a time with which it is compared, in a ratio, a table, or by similar
+    labels."""
     device: str
-    """`CPU` or `GPU`, from the scope or the name; "" if neither or both."""
+    """`CPU` or `GPU`, as named by the scope or the label; "" if they name neither or both."""
     work: TraceEvent | None
-    """The purpose of the region: a graph, a training, an op; None if not visible."""
+    """The work that the region is meant to time: a graph, a training, an op; None if not visible."""
     unfinished: tuple[TraceEvent, ...]
-    """Device work that nothing waits for before the second reading."""
+    """Device work that no code waits for before the second reading."""
     repetitions: int | None
-    """How often the work runs; None if not known or if parts differ."""
+    """How often the work runs; None if unknown, or if its parts run different numbers of times."""
     unresolved: tuple[TraceEvent, ...]
     """Unknown calls that may run TensorFlow."""
     cold: FirstCall | None = None
-    """The first call in it; None if its work is warm or its cold start does not show."""
+    """The first call in the region; None if the work is warm, or if a cold start does not affect the figure.
+    """

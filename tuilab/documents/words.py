@@ -1,6 +1,6 @@
-"""Tables of names, written as text."""
+"""Parses tables of names that are written as text."""
 
 
 def words(*lines: str) -> tuple[str, ...]:
-    """Return each word of the lines."""
+    """Return the words in the lines."""
     return tuple(word for line in lines for word in line.split())

@@ -1,1 +1,1 @@
-"""TensorFlow's public names by version: shipped, or from the installed one."""
+"""TensorFlow's public names, by version: from shipped tables, or from the installed TensorFlow."""

@@ -1,4 +1,4 @@
-"""Look up names in a TensorFlow API table: missing, renamed and misspelled ones."""
+"""Find names that are missing, renamed or misspelled, using a table of TensorFlow's API."""
 
 import difflib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from tuilab.model.api import ApiTable
 
 @dataclass(frozen=True)
 class Index:
-    """An index of a table's names. below: the names of each namespace.
+    """An index of a table's names.
 
-    modules: each private module, and whether it has submodules.
+    below: for each namespace, its names. modules: for each private module, whether it has submodules.
     """
 
     known: frozenset[str]
@@ -22,7 +22,7 @@ class Index:
 
 
 _indexed: list[tuple[ApiTable, Index]] = []
-# One per version with a table; a folder's documents may install each in turn.
+# One index per version that has a table; the documents of a folder may install each version in turn.
 _KEPT = 8
 
 
@@ -41,7 +41,7 @@ def index_of(api: ApiTable) -> Index:
 
 
 def missing(api: ApiTable, name: str) -> str:
-    """Return the part of a dotted name that does not exist; "" if it exists or that is not known."""
+    """Return the part of a dotted name that does not exist; "" if the name exists, or if that is unknown."""
     index = index_of(api)
     parts = name.split(".")
     for length in range(2, len(parts) + 1):
@@ -50,13 +50,13 @@ def missing(api: ApiTable, name: str) -> str:
         if parts[length - 1].startswith("_"):
             return ""
         if prefix not in index.known:
-            # Below anything other than a module or class (a dtype, a constant), any name may exist.
+            # Below anything other than a module or class (such as a dtype or a constant), any name may exist.
             return prefix if parent in index.below else ""
     return ""
 
 
 def renamed(api: ApiTable, name: str) -> str:
-    """Return the name in version 2, by TensorFlow's own maps; "" if none."""
+    """Return the version 2 name of a version 1 name, by TensorFlow's own maps; "" if there is none."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         found = api.renames.get(".".join(parts[:length]))
@@ -67,7 +67,7 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """Return the real name for a misspelled one; "" if ambiguous."""
+    """Return the correct spelling of a misspelled name; "" if ambiguous."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -75,18 +75,18 @@ def nearest(api: ApiTable, name: str) -> str:
     close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
     if close and len(word) > 3:
         return f"{parent}.{close[0]}"
-    # Standalone Keras has functions that are missing from tf.keras.
+    # Standalone Keras has functions that tf.keras lacks.
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
-# Names that Keras 3 defines only to report that it dropped them.
+# Names that Keras 3 defines only to report that they were dropped.
 LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
 def missing_part(api: ApiTable, use: Use) -> str:
-    """Return the part of a used name that does not exist; "" if it exists or that is not known."""
+    """Return the part of a used name that does not exist; "" if the name exists, or if that is unknown."""
     if use.name.endswith("__"):
-        return ""  # every module and class has these
+        return ""  # every module and every class has these attributes
     if use.name.startswith(LEGACY) and api.keras.startswith("3"):
         return next(name for name in LEGACY if use.name.startswith(name)).removesuffix(".")
     if use.name.startswith("tf."):
@@ -97,7 +97,10 @@ def missing_part(api: ApiTable, use: Use) -> str:
 
 
 def _missing_module(api: ApiTable, use: Use) -> str:
-    """Return a missing private module. Only modules are known, not the names inside them."""
+    """Return the private module that is missing.
+
+    Only modules are checked, because the names inside them are unknown.
+    """
     if not use.name.startswith("tensorflow.python.") or not api.modules:
         return ""
     modules = index_of(api).modules
@@ -106,12 +109,12 @@ def _missing_module(api: ApiTable, use: Use) -> str:
         name = ".".join(parts[:length])
         if name not in modules:
             parent = ".".join(parts[: length - 1])
-            # The packages' own files hold no names, except those of tensorflow.python itself.
+            # The packages' own files define no names, except for tensorflow.python itself.
             return name if length > 3 and modules.get(parent) else ""
     return ""
 
 
-# Modules that version 2 dropped entirely; TensorFlow's map has other old names.
+# Modules that version 2 dropped entirely; TensorFlow's map covers the other old names.
 _OLD = words("tf.contrib tf.layers tf.app tf.flags tf.gfile tf.logging tf.examples")
 _FEW = 3
 _NEW = ("tf.function", "tf.GradientTape", "tf.config.")
@@ -119,9 +122,9 @@ _MOSTLY = 0.3
 
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
-    """Return the first use of a TensorFlow 1 name, the number of uses, and the number of names.
+    """Return the first use of a TensorFlow 1 name, the number of uses, and the number of different names.
 
-    None if there are too few to decide.
+    None if there are too few uses to decide.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [
@@ -133,7 +136,7 @@ def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     ]
     if len(old) < _FEW or len({use.name for use in old}) < 2:
         return None
-    # Code that uses tf.function and mentions the old way was not written for version 1.
+    # Code that uses tf.function was not written for version 1, even if it mentions old names.
     modern = sum(use.name.startswith(_NEW) for use in uses)
     if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
         return None

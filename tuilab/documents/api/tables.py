@@ -1,4 +1,4 @@
-"""API tables on disk, one per TensorFlow version: this process never imports it."""
+"""API tables on disk, one per TensorFlow version, because this process never imports TensorFlow."""
 
 import lzma
 import re
@@ -32,12 +32,12 @@ def installed_version() -> str:
 
 
 def folder() -> Path:
-    """Return the folder for tables made by a worker."""
+    """Return the folder for tables that a worker made."""
     return Path(platformdirs.user_cache_dir("tuilab")) / "api"
 
 
 def file_for(version: str) -> Path:
-    """Return the table file of a version. Raises ValueError for an invalid version."""
+    """Return the path of the table for a version. Raises ValueError if the version is invalid."""
     if not _VERSION.fullmatch(version):
         raise ValueError(f"{version!r} is not a version such as 2.21.0")
     return folder() / f"tensorflow-{version}.json.xz"
@@ -49,16 +49,16 @@ def pack(table: msgspec.Struct) -> bytes:
 
 
 def unpack(data: bytes) -> ApiTable | None:
-    """Decode a stored table; None if invalid."""
+    """Decode a stored table; return None if it is invalid."""
     return unpacked(data, ApiTable)
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """Decode stored data of that kind; None if invalid."""
+    """Decode stored data of that kind; return None if it is invalid."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
-        # A truncated file has lost its checksum too.
+        # A truncated file lacks its checksum.
         if not decompressor.eof:
             return None
         return msgspec.json.decode(text, type=kind)
@@ -67,7 +67,7 @@ def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
 
 
 def save(table: ApiTable) -> Path:
-    """Save a worker's table. Raises OSError if the folder cannot be written."""
+    """Save a table from a worker. Raises OSError if the folder cannot be written."""
     target = file_for(table.version)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(target, pack(table))
@@ -75,12 +75,12 @@ def save(table: ApiTable) -> Path:
 
 
 def load(version: str) -> ApiTable | None:
-    """Return that version's table: the saved one, else the shipped one, else None."""
+    """Return the table for that version: the saved one, else the shipped one, else None."""
     try:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
         kept = None
-    # A table of an older lab lacks what this one needs: a worker makes it again.
+    # A table from an older lab lacks fields that this one needs, so a worker makes it again.
     if kept is not None and kept.version == version and kept.renames:
         return kept
     return shipped() if version == SHIPPED_VERSION else None
@@ -88,12 +88,12 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the shipped table of the pinned version, made by the worker's own function."""
+    """Return the shipped table for the pinned version. The worker's own function made it."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """Return the content of a data file of this package."""
+    """Return the content of a data file in this package."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
@@ -101,6 +101,6 @@ def brought(name: str, kind: type[Stored]) -> Stored:
 
 
 def for_installed() -> ApiTable | None:
-    """Return the installed TensorFlow's table; None if no worker has made one yet."""
+    """Return the table for the installed TensorFlow; None if no worker has made it yet."""
     version = installed_version()
     return load(version) if version else None

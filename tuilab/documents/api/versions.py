@@ -1,4 +1,4 @@
-"""The names of each supported TensorFlow, as differences from the shipped table."""
+"""The names in each supported TensorFlow version, as differences from the shipped table."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,8 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last version known only by what it removed, including Keras 2."""
+"""The last version before the supported ones. Only its removed names are known, including those of Keras 2.
+"""
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
     r"(\d{1,3}\.\d{1,3})(?![\d])"
@@ -23,20 +24,23 @@ _ALONE = re.compile(r"[-#\"'\s]*")
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One TensorFlow's names compared with the shipped table; Keras, a separate package, is left out."""
+    """The differences between one TensorFlow's names and the shipped table.
+
+    Keras is left out, because it is a separate package.
+    """
 
     version: str
-    """`2.17.1`, the version of the wheel it was made from."""
+    """Version of the wheel from which it was made: `2.17.1`."""
     more: tuple[str, ...]
-    """Names and modules that only this one has."""
+    """Names and modules that only this version has."""
     less: tuple[str, ...]
-    """Names and modules that it lacks."""
+    """Names and modules that this version lacks."""
     signatures: dict[str, Signature] = {}
-    """Differing signatures of common names, and those of its own names."""
+    """Signatures that differ for common names, and signatures of names that only this version has."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """All supported TensorFlow versions except the shipped table's."""
+    """All supported TensorFlow versions except that of the shipped table."""
 
     differences: tuple[Difference, ...]
 
@@ -70,7 +74,7 @@ def check_version(where: str, version: str) -> None:
 
 @lru_cache(maxsize=8)
 def table_of(version: str) -> ApiTable:
-    """Return the names of a supported version (`2.17`; the patch number is ignored)."""
+    """Return the table for a supported version (`2.17`; the patch number is ignored)."""
     base, other = shipped(), _differences()[minor(version)]
     less = frozenset(other.less)
     names = sorted({*(n for n in base.names if n not in less), *(n for n in other.more if not _inside(n))})
@@ -83,13 +87,13 @@ def table_of(version: str) -> ApiTable:
         signatures={n: s for n, s in {**base.signatures, **other.signatures}.items() if n in there},
         modules=modules,
         renames={old: new for old, new in base.renames.items() if new in there and old not in there},
-        # None of the wheels used for the tables has GPU kernels.
+        # The wheels from which the tables were made have no GPU kernels.
         gpu_dtypes=base.gpu_dtypes if other.version == base.version else {},
     )
 
 
 def _inside(name: str) -> bool:
-    """Return True for a module of the installed package, not a name of `tf` or Keras."""
+    """Return True if the name is a module of the installed package, not a name under `tf` or in Keras."""
     return name.startswith("tensorflow.")
 
 
@@ -99,7 +103,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Describe since when a missing name is gone, or when it was added; "" if not known."""
+    """Describe the version in which a missing name was removed or added; "" if unknown."""
     here = minor(api.version)
     having = [
         number
@@ -114,10 +118,8 @@ def when(api: ApiTable, name: str) -> str:
 
 
 def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
-    """Return the supported version that a document installs (`pip install tensorflow==2.17`), and the
-    line.
-
-    None if it installs none, an unsupported one, or several.
+    """Return the supported version that a document installs (`pip install tensorflow==2.17`), and the line of
+    the command. None if the document installs no version, an unsupported one, or several.
     """
     found: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""Check many files: find them, check in parallel, and leave out known findings."""
+"""Check many files: find them, check them in parallel, and leave out known findings."""
 
 import os
 from collections import Counter
@@ -23,9 +23,9 @@ from tuilab.model.sanitize import sanitize_line
 # File types checked in a folder; others must be named.
 SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
-# A file in a folder with none of these words is not about TensorFlow.
+# A file in a folder is about TensorFlow only if it contains one of these words.
 _ABOUT = (b"tensorflow", b"keras", b"tf.")
-# Below this number of files, more processes cost more than they gain.
+# With fewer files than this, starting more processes takes longer than they save.
 _FEW = 4
 _LARGEST = 32_000_000
 BASELINE_SCHEMA = 1
@@ -35,39 +35,38 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one file."""
 
     path: str
-    """As given or found, with forward slashes."""
+    """Path as given or found, with forward slashes."""
     title: str = ""
     error: str = ""
-    """What would be right for an unreadable file, and what it is; "" if it was read."""
+    """Why the file cannot be read, and what was expected; "" if it was read."""
     findings: tuple[Finding, ...] = ()
-    """The selected findings, each place separately."""
+    """The selected findings, one for each place."""
     texts: tuple[str, ...] = ()
-    """The stripped line of each finding, by which a baseline recognises it."""
+    """For each finding, its line without surrounding spaces. A baseline recognises the finding by it."""
     notes: tuple[tuple[int, str], ...] = ()
-    """(line, reason) of what was skipped: code that this Python cannot parse, or that is too long."""
+    """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     check: CheckResult | None = None
-    """The full result; None unless requested."""
+    """The full result; None unless it was requested."""
 
     @property
     def collapsed(self) -> tuple[Finding, ...]:
-        """The findings, with repeats collapsed into the first."""
+        """The findings, with repeated ones collapsed into the first."""
         return collapsed(self.findings)
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """How to read each file."""
+    """How to read and check each file."""
 
     api: ApiTable | None
     settings: CheckSettings
     validate: Validate | None = None
     whole: bool = False
-    """With examples, presets, and calls that were not understood."""
+    """Whether to include examples, presets, and calls that the checker did not understand."""
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files of paths, folders and patterns, each once, and whether each was named itself.
-
-    Raises InputError for missing ones.
+    """Return the files for paths, folders and patterns, each once, and whether the user named the file
+    itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}
     entered: set[Path] = set()
@@ -92,7 +91,7 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """Yield the matches of a pattern; `**` matches any folder that is not reached through a link."""
+    """Yield the matches of a pattern; `**` matches any folder except those behind a link."""
     parts = Path(pattern).parts
     if "**" not in parts:
         yield from glob(pattern)
@@ -104,9 +103,10 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each folder from there downwards, in order, with its file names; skips hidden ones.
+    """Yield a folder and all folders below it, in order, with their file names; skip hidden ones.
 
-    Follows no circular links, and does not exceed Python's recursion limit. left_out: folder names to skip.
+    Circular links are not followed, and deep folders do not exceed Python's recursion limit. left_out: folder
+    names to skip.
     """
     waiting = [top]
     while waiting:
@@ -146,7 +146,7 @@ def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterato
 
 
 def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
-    """Check one file. The result says if it cannot be read."""
+    """Check one file. If it cannot be read, the result contains the error."""
     try:
         if not named and not _is_about(path):
             return FileResult(path=_name(path))
@@ -171,7 +171,7 @@ def _is_about(path: Path) -> bool:
 
 
 def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
-    """Check a document by its path or bytes. Raises InputError if there is nothing to read."""
+    """Check a document, given its path or its bytes. Raises InputError if there is nothing to read."""
     settings = job.settings
     report = read(
         source,
@@ -188,7 +188,7 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return a report's findings, filtered by the settings."""
+    """Return the findings of a report, filtered by the settings."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)
@@ -219,9 +219,9 @@ def check_files(
     processes: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:
-    """Check files in that many processes; returns results in the files' order.
+    """Check files in that many processes; return the results in the order of the files.
 
-    progress: called with the number done and the total.
+    progress: called with the number of finished files and the total.
     """
     out: list[FileResult] = []
     total = len(files)
@@ -235,7 +235,7 @@ def check_files(
     if processes <= 1 or total <= _FEW:
         take(check_file(path, job, named) for path, named in files)
         return out
-    # A forked process has the table of names without sending it.
+    # A forked process inherits the table of names, so it need not be sent.
     method = "fork" if hasattr(os, "fork") and os.uname().sysname == "Linux" else "spawn"
     chunk = max(1, min(16, total // (processes * 4)))
     with ProcessPoolExecutor(min(processes, total), get_context(method), _begin, (job,)) as pool:
@@ -244,7 +244,7 @@ def check_files(
 
 
 def usable_processors() -> int:
-    """Return the number of usable processors."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -261,9 +261,9 @@ class _Baseline(msgspec.Struct, frozen=True):
 
 
 def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
-    """Save the findings as known; returns their number. Raises OSError.
+    """Save the findings as known; return their number.
 
-    They are recognised by file, code and line text, so moved lines do not matter.
+    Raises OSError. A finding is recognised by file, code and line text, so it may move to another line.
     """
     counts = Counter(
         (r.path, f.code, text) for r in results for f, text in zip(r.findings, r.texts, strict=True)
@@ -275,7 +275,7 @@ def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
 
 
 def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResult]:
-    """Return the results without findings known to the file. Raises InputError."""
+    """Return the results without the findings that the baseline file lists. Raises InputError."""
     try:
         known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
     except (InputError, *UNDECODED) as error:

@@ -1,4 +1,4 @@
-"""`--fix`: safe changes that leave the rest of the file untouched."""
+"""Implements `--fix`: safe changes that leave the rest of the file untouched."""
 
 import ast
 import difflib
@@ -21,7 +21,7 @@ from tuilab.model.sanitize import sanitize_line
 
 @dataclass(frozen=True)
 class Edit:
-    """Columns start … end (from 0) of a document line become `new`."""
+    """A replacement: columns start … end (from 0) of a line in the document become `new`."""
 
     line: int
     start: int
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A file's text before and after, and the number of changed places."""
+    """The text of a file before and after the fixes, and the number of changed places."""
 
     path: Path
     before: str
@@ -39,7 +39,7 @@ class Fixed:
     count: int
 
     def diff(self) -> str:
-        """Return the change as a unified diff."""
+        """Return the changes as a unified diff."""
         name = self.path.as_posix()
         before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
         lines = (line.rstrip("\n") for line in difflib.unified_diff(before, after, name, name))
@@ -53,14 +53,14 @@ class Fixed:
 
 
 def _printable(line: str) -> str:
-    """Return a line with its tabs but without terminal escapes."""
+    """Return a line with its tabs, but without terminal escapes."""
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
 def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
-    """Return the file with fixes for the report's findings; None if there are none.
+    """Return the file with fixes for the report's findings; None if nothing can be fixed.
 
-    Skips files that are not UTF-8. Raises InputError and OSError if it cannot be read.
+    Files that are not UTF-8 are skipped. Raises InputError and OSError if it cannot be read.
     """
     wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
     if not wanted:
@@ -71,7 +71,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
     except UnicodeDecodeError:
         return None
     if from_bytes(data, path.name).lines != report.lines:
-        return None  # the file changed meanwhile, so the positions are wrong
+        return None  # the file has changed meanwhile, so the positions are wrong
     edits = [edit for block in report.document.blocks for edit in _edits(block.code, block.line, wanted)]
     cells = {block.cell: block.line for block in report.document.blocks if block.cell}
     after, count = _in_notebook(before, edits, cells) if cells else _in_text(before, edits, report.lines)
@@ -79,7 +79,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Yield the places to replace in a block's code, by its syntax tree."""
+    """Yield the places to replace in the code of a block, found through its syntax tree."""
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}
@@ -92,16 +92,16 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
     for code_, old, line, start in _names(plain(code).lines):
         for finding in by_line.get(line, ()):
             kind = "TL002" if finding.code == "TL002" else "name"
-            # In a line rewritten for a magic, the columns differ.
+            # If a magic was rewritten on the line, its columns differ.
             if code_ == kind and finding.replace[0] == old and lines[line - 1][start:].startswith(old):
                 yield Edit(line + first_line - 1, start, start + len(old), finding.replace[1])
                 break
 
 
 def _names(lines: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
-    """Yield dotted names and call keywords: (kind, text, line, column from 0).
+    """Yield dotted names and call keywords as (kind, text, line, column from 0).
 
-    A keyword has the line of its call's function.
+    A keyword is listed on the line of the called function's name.
     """
     for node in (node for statement in parse(lines, 1).statements for node in ast.walk(statement)):
         places: list[tuple[str, ast.Attribute | ast.keyword, int | None]] = []
@@ -111,7 +111,7 @@ def _names(lines: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
             own = [(k, k.arg) for k in node.keywords if k.arg and k.lineno == node.func.end_lineno]
             places = [("TL002", k, k.col_offset + len(word.encode())) for k, word in own]
         for kind, place, end in places:
-            # Python counts columns in bytes.
+            # Python's parser counts columns in bytes.
             line, start = lines[place.lineno - 1].encode(), place.col_offset
             yield kind, _text(line[start:end]), place.lineno, len(_text(line[:start]))
 
@@ -121,12 +121,12 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """Apply the edits to the text, where a block's lines may be indented further."""
+    """Apply the edits to the text, in which the lines of a block may be indented further."""
     lines = before.split("\n")
     count = 0
     for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):
         line = lines[edit.line - 1]
-        # The block was dedented by a margin of whitespace.
+        # The block was dedented: a margin of whitespace was removed.
         margin = len(line) - len(line.lstrip()) if edit.line <= len(shown) else 0
         for offset in range(margin + 1):
             at = edit.start + offset
@@ -138,7 +138,7 @@ def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[st
 
 
 def _fits(line: str, at: int, edit: Edit) -> bool:
-    """Return True if a whole name starts there and ends with the edit."""
+    """Return True if a whole name starts at the edit's start and ends at its end."""
     end = at + edit.end - edit.start
     around = (line[at - 1] if at else " ") + (line[end] if end < len(line) else " ")
     return line[at:end].strip() == line[at:end] and not any(c.isalnum() or c in "_." for c in around)
@@ -163,7 +163,7 @@ def _in_notebook(before: str, edits: list[Edit], cells: dict[int, int]) -> tuple
 
 
 def _as_it_was(before: str, notebook: Any) -> str:
-    """Serialize the notebook in its file's format: indentation, escapes and final newline."""
+    """Serialize the notebook in the format of its file: the same indentation, escapes and final newline."""
     end = "\n" if before.endswith("\n") else ""
     original = json.loads(before)
     layouts = [(indent, ascii_) for indent in (1, 2, 4, None) for ascii_ in (False, True)]

@@ -1,4 +1,4 @@
-"""Results as text, JSON, SARIF 2.1.0 and GitHub annotations."""
+"""Formats results as text, JSON, SARIF 2.1.0 and GitHub annotations."""
 
 import hashlib
 import re
@@ -19,13 +19,15 @@ from tuilab.model.sanitize import sanitize_line
 
 SCHEMA = 1
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# The documentation of the rules, each under its code.
+# The documentation of the rules, with a heading for each code.
 HELP = "https://github.com/tuilab/tuilab/blob/main/docs/checker.md"
 _MOST_ALSO = 4
 
 
 def place(result: FileResult, finding: Finding) -> str:
-    """Return `path:line:column`; in a notebook `path:cell 3:line:column`, counted within the cell."""
+    """Return `path:line:column`; for a notebook `path:cell 3:line:column`, where line and column count within
+    the cell.
+    """
     path = shown_path(result)
     if finding.cell:
         return f"{path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
@@ -33,12 +35,12 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """Return the file's name, which someone else chose, safe for a terminal."""
+    """Return the file's name without terminal escapes, because someone else may have chosen it."""
     return sanitize_line(result.path, 4_000)
 
 
 def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Yield a line per finding, with its remedy below."""
+    """Yield a line per finding, followed by a line with its remedy."""
     for result in results:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"
@@ -51,7 +53,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def select_findings(result: FileResult, level: Severity) -> list[Finding]:
-    """Return the findings to print."""
+    """Return the findings that are to be printed."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 
@@ -67,7 +69,7 @@ def _also(finding: Finding) -> str:
 
 
 def summary(results: Sequence[FileResult], level: Severity) -> str:
-    """Return the number of files and findings, in a sentence."""
+    """Return a sentence with the number of files and findings."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     files = counted(len(results), "file")
     parts = [counted(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
@@ -79,7 +81,7 @@ def summary(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """Return `1 file`, `3 files`."""
+    """Return a count with its noun: `1 file`, `3 files`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
@@ -89,26 +91,26 @@ class _Fix(msgspec.Struct, frozen=True):
 
 
 class FindingLine(msgspec.Struct, frozen=True):
-    """A finding for scripts."""
+    """One finding, for scripts."""
 
     code: str
     severity: Severity
     line: int
-    """In the document; for a notebook, in the text of its cells."""
+    """Line in the document; for a notebook, in the text of its cells."""
     column: int
     also: tuple[int, ...]
     cell: int | None
-    """Cell of a notebook, from 1."""
+    """Number of the notebook cell, from 1; None for other documents."""
     cell_line: int | None
-    """The line in that cell, from 1."""
+    """Line within that cell, from 1."""
     message: str
     remedy: str
     fix: _Fix | None
-    """What `--fix` replaces with what; None if the user has to."""
+    """The replacement that `--fix` makes; None if the user must fix it."""
 
 
 class FileLine(msgspec.Struct, frozen=True):
-    """One file's results."""
+    """The results of one file."""
 
     path: str
     title: str
@@ -129,7 +131,7 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
-    """Return one object with findings of at least that severity; its summary counts all."""
+    """Return one object with the findings of at least that severity; its summary counts all findings."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     out = CheckOutput(
         tensorflow=tensorflow or None,
@@ -200,7 +202,7 @@ def _property(words: str) -> str:
 
 
 def sarif(results: Sequence[FileResult], level: Severity) -> str:
-    """Return a SARIF 2.1.0 log of one run with findings of at least that severity."""
+    """Return a SARIF 2.1.0 log with one run: the findings of at least that severity."""
     index = {rule.code: number for number, rule in enumerate(RULES)}
     rules = [
         {
@@ -243,12 +245,14 @@ def sarif(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """Return GitHub's anchor of a heading."""
+    """Return the anchor that GitHub gives to a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _fingerprints(result: FileResult) -> list[str]:
-    """Return a finding's fingerprint, independent of line numbers: file, code, line text, and a counter."""
+    """Return a fingerprint for each finding that does not depend on line numbers: a hash of file, code, line
+    text, and a counter.
+    """
     seen: Counter[tuple[str, str]] = Counter()
     out = []
     for finding, line in zip(result.findings, result.texts, strict=True):
@@ -268,7 +272,7 @@ def _sarif_result(result: FileResult, finding: Finding, index: int, mark: str) -
     first = location(finding.line, finding.column)
     where = ""
     if finding.cell:
-        # A notebook's file is JSON: the lines of its cells are not lines of the file.
+        # The file of a notebook is JSON, so the lines of its cells are not lines of the file.
         first = {"physicalLocation": {"artifactLocation": artifact}}
         first["logicalLocations"] = [{"name": f"cell {finding.cell}", "kind": "member"}]
         where = f"Cell {finding.cell}, line {finding.cell_line}: "

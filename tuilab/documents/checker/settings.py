@@ -21,37 +21,36 @@ Target = Literal["auto", "1", "2"]
 
 
 class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """Settings of a check. The field names, with dashes, are the keys of the table."""
+    """Settings of a check. Keys in the table are the field names with dashes."""
 
     select: tuple[str, ...] = ()
-    """Codes or prefixes (`TL1`); none means all."""
+    """Codes or prefixes (`TL1`) to report; empty for all."""
     ignore: tuple[str, ...] = ()
-    """Codes or prefixes to skip, after `select`."""
+    """Codes or prefixes to skip, applied after `select`."""
     preview: bool = False
-    """Include preview rules, and claims from the prose."""
+    """Whether to include preview rules, and claims in the prose."""
     fail_on: Severity = "error"
-    """Minimum severity for exit code 1."""
+    """Minimum severity that makes the exit code 1."""
     level: Severity = "warning"
     """Minimum severity to print."""
     target: Target = "auto"
-    """The TensorFlow that the names are from; `auto` infers it."""
+    """The major TensorFlow version for which the code was written; `auto` infers it."""
     tensorflow: str = ""
-    """TensorFlow version of the names, such as `2.17`; "" means the one that a document installs, else the
-    installed one.
-    """
+    """TensorFlow version whose names are used, such as `2.17`; "" means the version that a document installs,
+    else the installed one."""
     exclude: tuple[str, ...] = ()
-    """Path patterns to skip in folders."""
+    """Path patterns that are skipped in folders."""
     baseline: str = ""
-    """A file with known findings, relative to the pyproject.toml."""
+    """Path of a file with known findings, relative to the pyproject.toml."""
 
     def selects(self, code: str) -> bool:
-        """Return True if that rule's findings are selected."""
+        """Return True if the settings select findings of that rule."""
         chosen = not self.select or any(code.startswith(part) for part in self.select)
         return chosen and not any(code.startswith(part) for part in self.ignore)
 
 
 def find(folder: Path) -> Path | None:
-    """Return the nearest pyproject.toml with the table, in the folder or above it."""
+    """Return the nearest pyproject.toml that has the table, in the folder or above it."""
     for parent in (folder, *folder.parents):
         file = parent / FILE
         if file.is_file() and _table(file) is not None:
@@ -60,7 +59,7 @@ def find(folder: Path) -> Path | None:
 
 
 def load(file: Path) -> CheckSettings:
-    """Return the table's settings. Raises InputError that names file and key."""
+    """Return the settings in the table. Raises InputError, which names the file and the key."""
     table = _table(file)
     try:
         settings = msgspec.convert(table or {}, CheckSettings)
@@ -84,7 +83,7 @@ def _table(file: Path) -> object | None:
 
 
 def check_codes(where: str, codes: Iterable[str]) -> None:
-    """Raise InputError for a code that matches no rule."""
+    """Raise InputError if a code matches no rule."""
     for code in codes:
         if not code or not any(rule.code.startswith(code) for rule in RULES):
             raise InputError(where, code, "codes of rules such as TL103, or prefixes such as TL1")
