@@ -1,4 +1,4 @@
-"""Symbolic reading of a document's code: what it would do, in order, without doing it."""
+"""Reads a document's code symbolically: records what the code would do, in order, without running it."""
 
 from tuilab.documents.interpreter.program import read_program
 from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent

@@ -1,4 +1,4 @@
-"""Bounded arithmetic on constants: a hostile expression costs no more than a normal one."""
+"""Bounded arithmetic on constants, so that a hostile expression takes no longer than a normal one."""
 
 import ast
 import math
@@ -46,7 +46,7 @@ _ERRORS = (TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
 
 
 class NotComputed(Exception):
-    """The operation is undefined, or its result is larger than any benchmark parameter."""
+    """Raised if the operation is undefined, or if its result is larger than any benchmark parameter."""
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:
@@ -61,7 +61,7 @@ def binary(op: ast.operator, a: Any, b: Any) -> Any:
         raise NotComputed
     if isinstance(op, ast.Mult) and not numbers:
         _check_repetition(a, b)
-    # Formatting with % can request any width.
+    # A format with % can request any width.
     if isinstance(op, ast.Mod) and not numbers:
         raise NotComputed
     try:
@@ -87,7 +87,7 @@ def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
 
 
 def bounded(value: Any) -> Any:
-    """Return the value if it has a plausible size for a parameter. Raises NotComputed."""
+    """Return the value if its size is plausible for a parameter. Raises NotComputed otherwise."""
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
         raise NotComputed
     if isinstance(value, str | bytes) and len(value) > LONGEST_TEXT:

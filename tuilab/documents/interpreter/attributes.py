@@ -1,4 +1,4 @@
-"""What `value.name` stands for, by kind of value."""
+"""The value of `value.name`, by kind of value."""
 
 import re
 
@@ -30,7 +30,7 @@ from tuilab.documents.interpreter.values import (
 
 
 def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> Value:
-    """Resolve an attribute. An unknown one becomes a method of the value, or Unknown."""
+    """Resolve an attribute. An unknown attribute becomes a method of the value, or Unknown."""
     match value:
         case Api() if value.name.endswith("flags.FLAGS"):
             interpreter.use(Api(f"{value.name}.{name}", f"{value.spelled}.{name}", value.real), line)
@@ -97,14 +97,14 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
 
 # Attributes of TensorFlow's dtypes.
 _OF_DTYPE = ("name", "as_numpy_dtype", "base_dtype", "is_floating", "is_integer", "itemsize")
-# Attributes of the result of loading weights in Keras 2.
+# Attributes of the object that Keras 2 returns when it loads weights.
 _OF_STATUS = (
     "expect_partial",
     "assert_consumed",
     "assert_existing_objects_matched",
     "assert_nontrivial_match",
 )
-# Any layer of a model, and attributes that Keras 3's layers lost.
+# Any layer of a model, and attributes that layers lost in Keras 3.
 LAYER = "tf.keras.layers.Layer"
 _SHAPES = ("input_shape", "output_shape")
 
@@ -113,7 +113,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# A condition on each of these is followed separately.
+# A condition on one of these is read separately for each value.
 _MODELS = (Model, Instance)
 
 
@@ -121,7 +121,7 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """An attribute of an unknown value is unknown, except for names that only TensorFlow had."""
+    """Resolve an attribute of an unknown value: it is unknown, except for names that only TensorFlow had."""
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
         found = tuple(attribute(interpreter, option, name, line) for option in options)
@@ -132,7 +132,7 @@ def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: s
     )
     given = given and all(isinstance(v, _EITHER) for v in whichever) and isinstance(value, Unknown)
     if name == "layers" and given and assumes_keras(interpreter.imported) and is_keras_3(interpreter):
-        # The result of a function that has layers is a Keras model.
+        # If the result of a function has layers, it is a Keras model.
         return Many(OpaqueObject("object", LAYER), None)
     owner = names.LEFT.get(name)
     if owner is None or _is_defined(interpreter, name):
@@ -148,14 +148,14 @@ def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: s
     return Bound(value, name) if isinstance(value, Model) else value
 
 
-# The name in the reason of an unknown value: an unread call's, or that of a parameter or missing name.
+# The name in the reason why a value is unknown: the name of an unread call, a parameter or a missing name.
 _NAMED = re.compile(
     rf"(?<={RESULT_OF})[\w.]{{1,80}}(?![\w.(])|[\w.]{{1,80}}(?= is (?:a parameter of|not defined|not set))"
 )
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return why an attribute is unknown: with its name, so that a call of it is reported."""
+    """Return why an attribute is unknown. The reason contains its name, so that a call of it is reported."""
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 
 
@@ -201,7 +201,7 @@ def _instance_attribute(interpreter: Interpreter, instance: Instance, name: str,
         return found
     base = instance.of.library_base()
     if name == "model" and base.startswith("tf.keras.callbacks."):
-        # Keras sets it.
+        # Keras sets this attribute.
         return instance.attributes.setdefault(name, Model([], line, open=True, assumed=True))
     if name == "layers" and base.startswith("tf.keras.Model") and is_keras_3(interpreter):
         return Many(OpaqueObject("object", LAYER), None)

@@ -33,15 +33,15 @@ from tuilab.documents.interpreter.values import (
 from tuilab.documents.words import words
 
 WITH_SCOPE = ("globals", "locals", "vars")
-# Pure functions of constants; none takes long on bounded values.
+# Pure functions of constants; none of them takes long on bounded values.
 _PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
-# Functions whose time may be the subject of a benchmark.
+# Functions that a benchmark may want to time.
 _TAKES_TIME = words("sum sorted list dict set map filter min max any all pow open")
 _WAITS = words("float int bool str repr format sum max min list tuple abs round")
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Call `globals()` and similar functions, which depend on the caller."""
+    """Call `globals()` and similar functions, whose result depends on the caller."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the items of a progress bar's argument."""
+    """Yield the items that a progress bar receives."""
     return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 
@@ -118,7 +118,7 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
     if isinstance(value, Unknown):
-        # Asking for a length iterates over nothing.
+        # Asking for the length does not iterate.
         return Number("an unknown length", args.line)
     count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("an unknown length", args.line)
@@ -239,13 +239,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """A rounded time is still that time."""
+    """Round a value; a rounded time is still that time."""
     is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
     return values[0] if is_time else _pure("round", values, args.line)
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Return a value's text; the text of a time contains it."""
+    """Return a value's text; the text of a time contains that time."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return join_text("", values[:1], args.line)
@@ -253,7 +253,7 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Both parts of a time, such as minutes and seconds, are that time."""
+    """Divide with remainder; both parts of a time, such as minutes and seconds, are that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
     return Unknown("the result of divmod()", args.line)

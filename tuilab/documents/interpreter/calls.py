@@ -1,4 +1,8 @@
-"""Calls: the document's own functions and classes are read in place; libraries have their own modules."""
+"""Reads calls.
+
+The bodies of the document's own functions and classes are read in place; libraries have their own modules
+here.
+"""
 
 import ast
 import re
@@ -58,17 +62,17 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     if isinstance(callee, Unknown) and callee.reason in _UNNAMED:
         callee = _name_callee(node.func, callee)
     args, keywords = arguments(interpreter, node, scope)
-    # In a chain over several lines, a call is on the line of its own name.
+    # In a chain over several lines, a call belongs to the line of its own name.
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
-# Records that do not name the callee.
+# Records of calls that do not name the callee.
 _UNNAMED = ("it depends on a condition", "an unknown item")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return the callee with the name used in the code, if there is one."""
+    """Return the callee under the name that the code uses, if there is one."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
@@ -79,7 +83,7 @@ _LONGEST_NAME = 80
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
-    """Return positional and keyword arguments; stars are expanded if their items are known."""
+    """Return the positional and keyword arguments; starred ones are expanded if their items are known."""
     args: list[Value] = []
     keywords: Keywords = {}
     for part in node.args:
@@ -108,7 +112,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a method: of the document's own class with its object, or of a value."""
+    """Call a method: of one of the document's own classes, with its object, or of another value."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -121,10 +125,10 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call each of a few alternatives separately. An unknown callee may do any work."""
+    """Call each of a few possible callees separately. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
-        # Only a Keras model or layer is called like this.
+        # Only a Keras model or layer is called in this way.
         made = Model([], line, open=True, assumed=True)
         model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
         return interpreter.call(model, args, keywords, line)
@@ -160,7 +164,7 @@ def call_object(
         case OpaqueObject(kind="saved"):
             return objects.call_saved(interpreter, callee, args, keywords, line)
         case OpaqueObject(kind="runner"):
-            # A TFLite signature function returns its outputs by name.
+            # A signature function of TFLite returns its outputs by name.
             interpreter.event("host-op", "invoke", line, {"self": callee.data}, Tensor(None, None, "np"))
             return Mapping({}, open=True)
         case OpaqueObject(kind="timed", data=Function() as function):
@@ -187,7 +191,7 @@ def call_function(
     line: int,
     hook: Callable[[Value], None] | None = None,
 ) -> Value:
-    """Read the function's body with its parameters bound. A function is not read inside itself."""
+    """Read the function's body with its parameters bound. A recursive call is not read."""
     function.called = True
     if function.kind == "context" and hook is None:
         return OpaqueObject("generated", (function, args, keywords))
@@ -246,8 +250,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 
 def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
-    """Guess parameters from their names and from methods called on them: a Keras model, a session, a
-    TFLite interpreter.
+    """Guess from their names, and from the methods called on them, which parameters are a Keras model, a
+    session or a TFLite interpreter.
     """
     node = function.node
     found = interpreter.assumed_in.get(id(node))
@@ -282,7 +286,7 @@ def _bind(
     line: int,
     assumed: dict[str, str],
 ) -> None:
-    """Bind parameters as Python does; missing ones are unknown, with their names."""
+    """Bind parameters as Python does; missing arguments are unknown values with the parameter's name."""
     spec: Any = function.node.args
     plain = [p.arg for p in spec.posonlyargs + spec.args]
     named = plain + [p.arg for p in spec.kwonlyargs]
@@ -310,7 +314,7 @@ def _bind(
 def call_graph(
     interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a `tf.function`: its Python runs once during tracing; then the graph runs."""
+    """Call a `tf.function`: its Python code runs once, during tracing, and then the graph runs."""
     inside = interpreter.in_graph() is not None
     given_here = (*args, *keywords.values())
     traced = interpreter.place.traced or Traced("tf.function", graph.line, graph, given_here)
@@ -328,14 +332,14 @@ def call_graph(
 
 
 def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
-    """Return the arguments by parameter name, then by position."""
+    """Return the arguments keyed by parameter name, or else by position."""
     spec = target.node.args if isinstance(target, Function) else None
     names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
     return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
 
 
 def parts_of(value: Value) -> list[Tensor]:
-    """Return the tensors in a result."""
+    """Return the tensors inside a result."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Listing):
@@ -346,7 +350,7 @@ def parts_of(value: Value) -> list[Tensor]:
 
 
 def name_of(value: Value) -> str:
-    """Return a function's name, for messages."""
+    """Return a function's name for use in messages."""
     if isinstance(value, Graph | Partial):
         return (value.name if isinstance(value, Graph) else "") or name_of(value.target)
     return value.name if isinstance(value, Function | Bound | Api) else "a function"
@@ -356,7 +360,7 @@ def name_of(value: Value) -> str:
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Create an object of one of the document's classes, reading its `__init__`."""
+    """Create an object of one of the document's classes by reading its `__init__`."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)
@@ -387,7 +391,9 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Return True if an unread decorator times the function, judging by its name or its maker's."""
+    """Return True if an unread decorator times the function, judging by its name or the name of the call that
+    made it.
+    """
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
     given = isinstance(decorator, Api) or decorator.reason.startswith(RESULT_OF)
     return given and times_functions(name)

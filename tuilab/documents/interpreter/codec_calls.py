@@ -1,4 +1,4 @@
-"""Compression, and other parts of Python's library with effects."""
+"""Compression, and other functions in Python's library that have effects."""
 
 import posixpath
 
@@ -23,10 +23,10 @@ from tuilab.documents.interpreter.values import (
 from tuilab.documents.words import words
 
 _EFFECTS = ("random.", "logging.")
-# Libraries that read the values of tensors passed to them.
+# Libraries that read the values of the tensors passed to them.
 _READS = ("logging.", "matplotlib.", "pprint.", "json.", "pandas.", "warnings.", "collections.")
 _TELLS = ("logging.", "sys.", "matplotlib.", "pprint.", "json.", "pandas.", "csv.", "absl.")
-# Libraries whose time may be the subject of a benchmark.
+# Libraries that a benchmark may want to time.
 _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matplotlib.", "os.", "re.")
 
 
@@ -34,7 +34,7 @@ _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matp
 def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("data", "0")
     interpreter.event("codec", name, args.line, args.values)
-    # The bytes keep their source, so that the compressed data stays known.
+    # The bytes refer to their source, so that the compressed data stays known.
     return OpaqueObject(
         "bytes", value.data if isinstance(value, OpaqueObject) and value.kind == "bytes" else value
     )
@@ -42,7 +42,7 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("os.path.join", "posixpath.join")
 def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Join parts of a path: its end is known if the last part is."""
+    """Join the parts of a path. If the last part is known, so is the end of the path."""
     parts = list(args.values.values())
     interpreter.event("python", name, args.line)
     if args.open:
@@ -63,7 +63,7 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call Python's own library, which computes nothing on a device."""
+    """Call a function of Python's own library, which computes nothing on a device."""
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):
@@ -71,7 +71,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph() and name.startswith(_EFFECTS):
         interpreter.event("effect", f"{name}()", args.line)
     for value in args.values.values():
-        # Functions run by threads, pools or wrappers are not followed.
+        # Functions that threads, pools or wrappers run are not read.
         if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break
@@ -90,13 +90,13 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call TensorFlow's internals, which may be anything; arguments stay positional."""
+    """Call a function in TensorFlow's internals, which may be anything; its arguments stay positional."""
     word = name.rpartition(".")[2]
     if word == "async_wait":
         interpreter.sync("async_wait()", args.line, NONE)
         return NONE
     if word == "convert_variables_to_constants_v2":
-        # The same function with frozen variables.
+        # The result is the same function with its variables frozen.
         return args.get("func", "0")
     if word == "list_local_devices":
         interpreter.event("query", name, args.line)

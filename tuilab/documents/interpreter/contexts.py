@@ -1,4 +1,4 @@
-"""What `with manager:` does around its body."""
+"""The effect of `with manager:` on its body."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -74,7 +74,7 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
-    """Read what IPython's `%timeit` (repeated) or `%time` (once) times."""
+    """Read the code that IPython's `%timeit` (repeated) or `%time` (once) times."""
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))
@@ -105,7 +105,9 @@ def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: in
 def _generated(
     interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
 ) -> Flow:
-    """`@contextmanager`: read the function up to its `yield`, then the body, then the rest."""
+    """Read the function of a `@contextmanager` up to its `yield`, then the body, then the rest of the
+    function.
+    """
     function, args, keywords = manager.data
     flows: list[Flow] = []
     first, file, away = len(interpreter.trace.events), interpreter.place.file, interpreter.away
@@ -113,7 +115,7 @@ def _generated(
     def hook(value: Value) -> None:
         if not flows:
             flows.append(Flow.NEXT)
-            # The body belongs to the caller, so its return is the caller's.
+            # The body belongs to the caller, so a return in it returns from the caller.
             frame = interpreter.frames.pop()
             try:
                 with interpreter.reading(file, away):

@@ -1,4 +1,4 @@
-"""`tf.data`: sources and pipeline steps. Mapped functions are read once, as they are traced."""
+"""Reads `tf.data`: sources and pipeline steps. Mapped functions are read once, as TensorFlow traces them."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, bind, handles
@@ -27,7 +27,7 @@ from tuilab.documents.words import words
 DATASET = "tf.data.Dataset"
 MOST_STEPS = 64
 _CALLABLE = (Function, Graph, Bound, Partial)
-# Methods whose function is traced into the pipeline's graph.
+# Methods that trace their function into the pipeline's graph.
 _TRACES = ("map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window")
 
 
@@ -49,7 +49,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a pipeline from its source."""
+    """Create a pipeline from a source."""
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
     event = interpreter.event("dataset", name, args.line, args.values)
     return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))
@@ -57,7 +57,7 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow_datasets.load")
 def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Load a prepared data set: a pipeline per split, and what is known about it."""
+    """Load a prepared data set: one pipeline per split, and what is known about the data."""
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
@@ -135,7 +135,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a pipeline's method, which adds a step or takes data out."""
+    """Call a method of a pipeline, which adds a step or takes data out."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
@@ -195,7 +195,7 @@ def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list
 
 
 def _most_positional(target: Value) -> int | None:
-    """Return the maximum number of positional arguments of a plain function; None if not known."""
+    """Return the maximum number of positional arguments of a plain function; None if unknown."""
     if not isinstance(target, Function) or target.kind != "plain":
         return None
     given = target.node.args
@@ -223,7 +223,7 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a record's features, by the keys of the description."""
+    """Return the features of a record, by the keys in its description."""
     features = args.get("features")
     inside = interpreter.in_graph() is not None
     interpreter.event("op", name, args.line, args.values)

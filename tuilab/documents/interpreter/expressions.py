@@ -47,7 +47,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
     if node.id in BUILTINS:
         return Api(f"builtins.{node.id}")
     if interpreter.excerpt and is_model(node.id) and assumes_keras(interpreter.imported):
-        # An article omits how it was created.
+        # The article does not show how the object was created.
         program = len(interpreter.trace.programs)
         made = Model([], node.lineno, open=True, assumed=True)
         return interpreter.left_out.setdefault((node.id, program), made)
@@ -56,7 +56,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
 
 @expression(ast.Attribute)
 def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
-    """Resolve a chain `a.b.c` at once, so that it counts as one use of a library's name."""
+    """Resolve a whole chain `a.b.c`, so that it counts as one use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
@@ -70,7 +70,7 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     of_optimizer = [link.attr for link in chain[:2]] == ["lr", "optimizer"]
     told = isinstance(value, Unknown) and value.reason == OLD_RATE
     if of_optimizer and not told and assumes_keras(interpreter.imported):
-        # On any model, the optimizer is a Keras optimizer.
+        # The optimizer of any model is a Keras optimizer.
         interpreter.use(Api(OLD_RATE, "optimizer.lr"), node.lineno)
     if written is not None:
         interpreter.use(written, node.lineno)
@@ -93,7 +93,7 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
     return operate(interpreter, node.op, left, right, node.lineno)
 
 
-# Maximum characters of a time's divisor.
+# Maximum characters in the divisor of a time.
 _LONGEST_DIVISOR = 60
 
 
@@ -102,7 +102,10 @@ def _is_print(node: ast.expr) -> bool:
 
 
 def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """Return the value of `left op right`; an op of TensorFlow or NumPy if a tensor takes part."""
+    """Return the value of `left op right`.
+
+    If an operand is a tensor, this is an op of TensorFlow or NumPy.
+    """
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
         interpreter.reads(right, "formatting", line)
         return join_text(left.value, [right], line)
@@ -123,22 +126,22 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return the time between two readings, or a time that stays a time after the operation; None without
-    any.
+    """Return the time between two readings, or an operand that is still a time after the operation; None if
+    no operand is a time.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
-        # Adding two readings, if the first was subtracted before: `took = -time(); …; took += time()`.
+        # Two readings are added, but the first was subtracted before: `took = -time(); …; took += time()`.
         return interpreter.region(right.event, left.event)
     if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
         return right
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Unknown):
-        # The reading depends on a condition: each alternative starts a time.
+        # The reading depends on a condition, so each alternative starts a time.
         times = [interpreter.region(o.event, left.event) for o in right.options if isinstance(o, Clock)]
         if times and len(times) == len(right.options):
             return Unknown(right.reason, line, tuple(times))
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
-        # A reading in other units is still that reading.
+        # A reading that is converted to other units is still that reading.
         interpreter.rescaled.add(left.event)
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)
@@ -164,12 +167,12 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value may be a sum of times: empty so far, or a time."""
+    """Return True if the value may be a sum of times: a time, or a sum that is still empty."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
-    """Record that a time is, or may be, converted to another unit."""
+    """Record that the operation converts a time to another unit, or may do so."""
     known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
     if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
         interpreter.trace.regions[time.region].scaled = True
@@ -180,7 +183,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
-    """Return the result for constants and lists; None if an operand is neither."""
+    """Return the result for constants and lists; None if any operand is something else."""
     match left, right:
         case Known(), Known():
             try:
@@ -197,7 +200,9 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 
 
 def _unresolved(left: Value, right: Value, line: int) -> Value:
-    """Return what remains of an operation: a number, or why an operand is unknown."""
+    """Return the result of an operation on values that are not all known: a number, or the reason why an
+    operand is unknown.
+    """
     if is_number(left) and is_number(right):
         return Number("an unknown number", line)
     for value in (left, right):
@@ -240,7 +245,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
 
 @expression(ast.BoolOp)
 def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
-    """Evaluate `a or b`, `a and b`: the deciding operand, or all possibilities."""
+    """Evaluate `a or b` or `a and b`: return the deciding operand, or all possible ones."""
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
@@ -353,7 +358,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
         elif isinstance(known, Tensor):
-            # A session's feed, by placeholder.
+            # The values that a session is fed, by placeholder.
             out.items[known] = value
         else:
             out.open = True
@@ -383,7 +388,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def join_text(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return a partly unknown text, with the times in it."""
+    """Return a text of which only parts are known, with the times in it."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))

@@ -1,4 +1,4 @@
-"""Imports: the library or neighbouring module that a name stands for. Imports nothing."""
+"""Reads imports: binds names to libraries or neighbouring modules, without importing anything."""
 
 import ast
 
@@ -29,8 +29,8 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """Bind the names of `from a.b import c`: for neighbouring modules by their content, for others by what
-    is known.
+    """Bind the names of `from a.b import c`: for neighbouring modules to their content, for libraries to
+    their known names.
     """
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     interpreter.imported.add((node.module or ".").partition(".")[0])
@@ -49,7 +49,7 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
     if node.level or not node.module:
         return Flow.NEXT
     if node.module == "__main__":
-        # A timer's set-up imports the module itself.
+        # The set-up code of a timer may import the module that contains it.
         for alias in node.names:
             known = interpreter.module.find(alias.name)
             if known is not None:

@@ -1,4 +1,4 @@
-"""The state of one reading: its trace, its position, and its limits."""
+"""The state while code is read: the trace, the position, and the limits."""
 
 import ast
 import re
@@ -44,18 +44,18 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.model.api import ApiTable
 
-# Maximum nesting of expressions, statements and calls. Each level takes a few Python frames.
+# Maximum nesting of expressions, statements and calls. Each level takes a few of Python's stack frames.
 DEEPEST = 130
-# Steps of reading (one per node): a minimum, and an amount per node of the document's code.
+# Maximum reading steps (one per node): a minimum, and an amount per node of the document's code.
 STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
 MOST_CALLS_DEEP = 12
 MOST_NOTES = 200
-# Maximum events in all timed regions; overlapping regions count each time.
+# Maximum number of events in all timed regions; events in overlapping regions count for each region.
 MOST_COVERED = 100_000
 
 
 class Flow(Enum):
-    """How a statement ends."""
+    """How a statement passes on control."""
 
     NEXT = 0
     BREAK = 1
@@ -65,12 +65,12 @@ class Flow(Enum):
 
 
 class Exhausted(Exception):
-    """The reading has used up its steps."""
+    """Raised when the reading has used up its steps."""
 
 
 @dataclass(eq=False)
 class Frame:
-    """A call of one of the document's functions. hook: receives the values of `yield`."""
+    """A call of one of the document's functions. hook: called with the values of `yield`."""
 
     function: Function | None = None
     returned: list[Value] = field(default_factory=list)
@@ -80,29 +80,30 @@ class Frame:
 Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
-# Maximum number of times compared together.
+# Maximum number of times that are compared with each other.
 _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
-# How to evaluate each kind of node and call each kind of value; the modules of this package register these.
+# How to evaluate each kind of node, and how to call each kind of value. The modules of this package register
+# these.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register a reader for some kinds of expression."""
+    """Register a function that reads some kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register a reader for some kinds of statement."""
+    """Register a function that reads some kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
-    """Register the result of calling some kinds of value."""
+    """Register a function that returns the result of calling some kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -112,7 +113,7 @@ def _register(table: dict[Any, Any], kinds: Sequence[type], function: E) -> E:
 
 
 def numbered(args: list[Value]) -> dict[str, Value]:
-    """Return arguments keyed by position, for a callee without known parameter names."""
+    """Return arguments keyed by position, for a callee whose parameter names are unknown."""
     return {str(number): value for number, value in enumerate(args)}
 
 
@@ -131,7 +132,7 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if an unknown value is plain Python: a number, a text, one of several constants, an
+    """Return True if an unknown value is plain Python data: a number, a text, one of several constants, an
     option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
@@ -140,7 +141,7 @@ def _is_plain(value: Unknown) -> bool:
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """Return the dictionary keys of times, by region: they name the times."""
+    """Return the dictionary keys of times, by region, because they name the times."""
     found: dict[int, str] = {}
     for value in values:
         for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
@@ -152,7 +153,7 @@ def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
-# Maximum distance of a printed title above a bare time.
+# Maximum number of lines between a printed title and the bare time below it.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
 
 
@@ -163,7 +164,7 @@ def _words_of(value: Value) -> str:
 
 
 class Interpreter:
-    """Reads statements in order and writes the trace. Runs nothing."""
+    """Reads statements in order and writes the trace. Does not run any code."""
 
     def __init__(self, api: ApiTable, steps: int = STEPS, folder: Path | None = None) -> None:
         self.api = api
@@ -172,7 +173,7 @@ class Interpreter:
         self.beside = folder or Path()
         self.modules: dict[Path, Module] = {}
         self.kept: list[Any] = []
-        # The document's line during which another file is read; 0 in the document itself.
+        # The document's line for which another file is being read; 0 in the document itself.
         self.away = 0
         # True if the code may contain a generator.
         self.yields = True
@@ -185,30 +186,30 @@ class Interpreter:
         self.steps = steps
         self.depth = 0
         self.guards = 0
-        # Names with a library's version, or a value derived from one.
+        # Names that are bound to a library's version, or to a value derived from one.
         self.versions: set[str] = set()
         self.unrolled = 1
         self.again = 0
-        # TensorFlow 1: an op's call builds a graph that a session runs.
+        # In TensorFlow 1, calling an op adds it to a graph, which a session runs.
         self.deferred = False
         # The session whose `with` block is being read.
         self.session: Value | None = None
-        # The code is an article's excerpt, which omits the obvious.
+        # True if the code is an excerpt in an article, which omits the obvious.
         self.excerpt = False
-        # Models that an article omits, by name and program.
+        # Models whose creation an article omits, by name and program.
         self.left_out: dict[tuple[str, int], Model] = {}
-        # The last statement of a cell, whose value is displayed.
+        # The last statement of a cell; the notebook displays its value.
         self.shown: ast.stmt | None = None
-        # By function, guesses for its parameters from their names and uses.
+        # By function, guesses about its parameters from their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
-        # TFLite interpreters that come from outside the document, by what is known about each.
+        # TFLite interpreters from outside the document, by what is known about each.
         self.lites: dict[tuple[str, int], OpaqueObject] = {}
-        # Imported libraries, by their top-level names.
+        # Imported libraries, by top-level name.
         self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
-        # Number of branches that may or may not be taken.
+        # Number of enclosing branches that may not be taken.
         self.branches = 0
         self._choices = 0
         self.lambdas: dict[ast.Lambda, Function] = {}
@@ -219,7 +220,7 @@ class Interpreter:
         self.rescaled: set[int] = set()
         # Names bound to clock readings.
         self.called: dict[int, str] = {}
-        # Number of such branches around each clock reading.
+        # For each clock reading, the number of such branches around it.
         self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
@@ -240,7 +241,7 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the value of a condition. A time in it is a limit and measures nothing."""
+        """Return the value of a condition. A time in a condition is a limit, not a figure."""
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -274,7 +275,7 @@ class Interpreter:
         return self.opaque(callee, args, line)
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
-        """Record a call of something unknown. It may do any work and wait for it."""
+        """Record a call of an unknown function, which may do any work and wait for its result."""
         self.dates(*args)
         self.spans(*args)
         self.record_printed(args, line)
@@ -290,7 +291,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Write an event, and mark its result tensor as made by it."""
+        """Write an event, and record in its result tensors that the event made them."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(
@@ -302,7 +303,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
-        """Answer a question about a node's syntax once, however often the node is read."""
+        """Compute an answer about the syntax of a node only once, however often the node is read."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -310,7 +311,7 @@ class Interpreter:
         return answer
 
     def note(self, line: int, reason: str) -> None:
-        """Record that something could not be resolved; once per line and reason."""
+        """Record that something could not be resolved, once per line and reason."""
         if self.away:
             return
         if (line, reason) not in self._noted and len(self._noted) < MOST_NOTES:
@@ -318,7 +319,7 @@ class Interpreter:
             self.trace.notes.append((line, reason))
 
     def use(self, api: Api, line: int, spelled: str = "") -> None:
-        """Record a library's dotted name in the document itself."""
+        """Record that the document itself uses a library's dotted name."""
         if self.away:
             return
         name = api.real or api.name
@@ -328,7 +329,7 @@ class Interpreter:
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
         """Record an argument or key that does not fit. more: `at` and `replace` of the record.
 
-        If the code catches the resulting error, it is intended.
+        Nothing is recorded if the code catches the resulting error, because it is then intended.
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
@@ -336,11 +337,11 @@ class Interpreter:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
-        """Record that a clock reading is used as a date, not in a difference."""
+        """Record that the code uses a clock reading as a date, not in a difference."""
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Record the time between two clock readings that are passed to a call which hides them."""
+        """Record the time between two clock readings that the code passes to an unknown call."""
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             time = self.region(*readings)
@@ -353,7 +354,10 @@ class Interpreter:
         self.event("sync", how, line, {"value": value})
 
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
-        """Record that the host reads a value: it waits for a tensor, and may wait for an unknown value."""
+        """Record that the host reads a value.
+
+        It waits if the value is a tensor, and may wait if the value is unknown.
+        """
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
                 self.sync(how, line, value)
@@ -374,7 +378,7 @@ class Interpreter:
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """Record that a time is collected or added up with others."""
+        """Record that a time is collected in a list, or added to other times."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
@@ -386,7 +390,7 @@ class Interpreter:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
     def record_printed(self, values: Sequence[Value], line: int) -> None:
-        """Record that times are printed or logged together, with the words between them."""
+        """Record that the code prints or logs times together, with the words between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
         called = _keys_of(values)
@@ -398,7 +402,7 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text printed on its own line shortly before a bare time."""
+        """Return the text printed on a separate line shortly before a bare time."""
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")
@@ -407,7 +411,9 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Treat readings since event `first` as those of a timer's `with`: they time its body."""
+        """Treat the clock readings since event `first` as those of a timer in a `with`, which time
+        its body.
+        """
         if self.away:
             line = last_line = self.away
         for event in self.trace.events[first:]:
@@ -438,7 +444,7 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Read in a changed context: in a loop, scope, or traced function."""
+        """Read code in a changed context: in a loop, a scope, or a traced function."""
         before = self.place
         self.place = replace(before, **changes)
         try:
@@ -448,7 +454,9 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Read code of a neighbouring module on behalf of `line`; "" for the document's own code."""
+        """Read code of the neighbouring module `file`, on behalf of `line`; "" for the document's own
+        code.
+        """
         before = self.away
         self.away = (before or line) if file else 0
         try:
@@ -458,7 +466,7 @@ class Interpreter:
             self.away = before
 
     def document_line(self, line: int) -> int:
-        """Return the document line of the code being read; 0 if there is none."""
+        """Return the line of the document that is being read; 0 if there is none."""
         return 0 if self.away else line
 
     @contextmanager
@@ -471,11 +479,14 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return what traces the Python code being read; None if it simply runs."""
+        """Return what traces the Python code that is being read; None if the code simply runs."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Read alternatives from the same start and join what they bind. At least one is given."""
+        """Read alternatives that start from the same state, and join the names that they bind.
+
+        At least one is given.
+        """
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

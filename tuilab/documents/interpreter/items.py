@@ -40,7 +40,10 @@ MOST_UNROLLED_TOGETHER = 64
 
 @dataclass
 class Iteration:
-    """What a loop iterates over. items: all of them, if known. element: stands for each."""
+    """What a loop iterates over.
+
+    items: all items, if they are known. element: a value that stands for each item.
+    """
 
     element: Value
     count: int | None = None
@@ -49,7 +52,7 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """Return what iterating over the value yields."""
+    """Return the iteration over a value."""
     varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
@@ -94,7 +97,9 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return what eager code gets from a pipeline: concrete tensors, not symbols of a mapped function."""
+    """Return the elements that eager code gets from a pipeline: concrete tensors, not the symbolic ones
+    inside a mapped function.
+    """
     match element:
         case Tensor():
             return Tensor(element.shape, element.dtype, element.library, element.made)
@@ -107,7 +112,7 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """Return one value for all items: the first if they agree in shape and dtype."""
+    """Return a value that stands for all items: the first one, if all agree in shape and dtype."""
     first = items[0] if items else varies
     if all(item == first for item in items):
         return first
@@ -138,7 +143,7 @@ def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Itera
 
 
 def batches(dataset: Dataset) -> int | None:
-    """Return the number of elements that the pipeline yields, if its source's length is known."""
+    """Return the number of elements that the pipeline yields; None if the length of its source is unknown."""
     count: int | None = None
     for step in dataset.steps:
         number = integer(step.arguments.get("count"))
@@ -269,7 +274,10 @@ def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line:
 
 
 def _logs_item(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of fit()'s logs: metrics are named as in compile(), with `val_` for validation."""
+    """Return an item of the logs of fit().
+
+    Metrics are named as in compile(), with the prefix `val_` for validation.
+    """
     metrics, tested = logs.data
     key = index.value if isinstance(index, Known) and isinstance(index.value, str) else ""
     name = key.removeprefix("val_")
@@ -317,7 +325,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     index = _index(interpreter, target.slice, scope)
     made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
     if made is not None and made.name == SAVED:
-        # Its author decides what it returns.
+        # The author of the class decides what it returns.
         return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
         interpreter.misfit(
@@ -362,7 +370,7 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """Evaluate a comprehension to a list; a few known items are read separately."""
+    """Evaluate a comprehension to a list. If its items are few and known, each is read separately."""
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

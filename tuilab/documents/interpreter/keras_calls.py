@@ -1,4 +1,4 @@
-"""Keras: layers, models, policies, and training calls."""
+"""Reads Keras: layers, models, policies, and training calls."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
 from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
@@ -30,7 +30,7 @@ POLICIES = (
 )
 
 
-# Images of Keras' own data sets: numbers for training and testing, and shape.
+# Images in Keras' own data sets: their number for training and testing, and their shape.
 IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "mnist": (60_000, 10_000, (28, 28)),
     "fashion_mnist": (60_000, 10_000, (28, 28)),
@@ -59,7 +59,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Load a SavedModel: its functions and signatures were traced before."""
+    """Load a SavedModel, whose functions and signatures were traced before."""
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -67,7 +67,9 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.loader.load")
 def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read what version 1 loads into a session: it reads files and restores variables."""
+    """Call a version 1 function that loads something into a session: it reads files and restores
+    variables.
+    """
     interpreter.event("build", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 
@@ -77,7 +79,7 @@ def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, "tf.keras.layers.KerasLayer", args)
 
 
-# Other Keras libraries, and Hugging Face's.
+# Other Keras libraries, and the one from Hugging Face.
 @handles(*(f"{library}.layers." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, f"tf.keras.layers.{name.rpartition('.')[2]}", args)
@@ -85,7 +87,7 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create or load a model; Hugging Face's TensorFlow classes start with TF."""
+    """Create or load a model. Hugging Face's classes for TensorFlow start with TF."""
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -111,7 +113,10 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a model from inputs and outputs: layers created since the last input belong to it."""
+    """Create a model from inputs and outputs.
+
+    The layers that were created since the last input belong to it.
+    """
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":
@@ -163,7 +168,9 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run one of Keras' own ops: state settings, tensors made from nothing, graph functions, ops."""
+    """Call a function of the Keras backend: a setting, a tensor made from nothing, a graph function, or an
+    op.
+    """
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -186,7 +193,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create losses, optimizers, metrics and data sets: set-up objects."""
+    """Create a loss, an optimizer, a metric or a data set, which are set-up."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
@@ -215,7 +222,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _image(name: str, args: Arguments) -> Value:
-    """Return a loaded image, as an array or scaled for a model, with the requested size."""
+    """Return a loaded image with the requested size, as an array or scaled for a model."""
     given = args.get("img", "x", "0")
     if isinstance(given, Tensor):
         return Tensor(given.shape, "float32", "np")
@@ -224,12 +231,14 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# Arguments about Python's own processes, which training methods used to accept.
+# Arguments about Python processes that training methods used to accept.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record arguments of an unseen model that only Keras models once accepted."""
+    """Record arguments to a model from outside the document that only Keras models accepted, in older
+    versions.
+    """
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
         detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
@@ -245,9 +254,9 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a model's method, also on a subclass in the document."""
+    """Call a method of a model, which may be an object of a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
-    # If only the name suggests a model, its arguments are not checked against Keras.
+    # If only its name suggests that it is a model, its arguments are not checked against Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
@@ -283,7 +292,7 @@ def validates(args: Arguments) -> bool:
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """Return the texts of a list; None if one is not a text."""
+    """Return the texts in a list; None if an item is not a text."""
     if value == NONE:
         return ()
     items = value.items if isinstance(value, Listing) and not value.open else [value]
@@ -302,7 +311,7 @@ def call_layer(
     )
     result = Tensor(None, "float32", inside=inside)
     if inside and interpreter.in_graph() is None:
-        # A symbolic tensor of the functional API: the model is being built.
+        # With a symbolic tensor of the functional API, the call builds a model.
         interpreter.event("build", "a layer's call", line)
         return result
     if isinstance(target, Layer):

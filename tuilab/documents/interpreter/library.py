@@ -1,4 +1,6 @@
-"""Calls of imported libraries: bind arguments by real signatures, then use each library's reader."""
+"""Reads calls of imported libraries: binds arguments by the real signatures, then uses the reader of the
+library.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +11,10 @@ from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
 from tuilab.model.api import Signature
 
-# The key for arguments that are not known individually (`*args`, `**options`).
+# The key for arguments that are not known one by one (`*args`, `**options`).
 OPEN = "**"
 
-# Functions of NumPy and the standard library with arguments read by name.
+# Functions of NumPy and the standard library whose arguments are read by name.
 SIGNATURES = {
     "np.array": "object dtype",
     "np.asarray": "a dtype",
@@ -50,9 +52,9 @@ SIGNATURES = {
 
 @dataclass
 class Arguments:
-    """A call's arguments by parameter name; unnamed positional ones by number.
+    """The arguments of a call by parameter name; positional ones without a known name by number.
 
-    open: further arguments came from an unknown value, so an absent one may be present.
+    open: further arguments come from an unknown value, so a missing argument may still be given.
     """
 
     line: int
@@ -60,25 +62,25 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the value of the first given name."""
+        """Return the value of the first of these names that is given."""
         for name in names:
             if name in self.values:
                 return self.values[name]
         return Unknown("it comes from unknown arguments", self.line) if self.open else default
 
     def read(self, interpreter: Interpreter, how: str) -> None:
-        """Record that the host reads all of them."""
+        """Record that the host reads all arguments."""
         for value in self.values.values():
             interpreter.reads(value, how, self.line)
 
     def has(self, name: str) -> bool:
-        """Return True if the parameter was certainly given."""
+        """Return True if the parameter is certainly given."""
         return name in self.values
 
 
 Handler = Callable[[Interpreter, str, Arguments], Value]
 HANDLERS: dict[str, Handler] = {}
-# By prefix of the name, longest first.
+# Readers by prefix of the function's name, longest first.
 PREFIXES: dict[str, Handler] = {}
 
 
@@ -95,14 +97,14 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 @calls_of(Api)
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Read the call of a library's function or class by its canonical name."""
+    """Read the call of a library's function or class, given its canonical name."""
     name = api.name
     interpreter.dates(*args, *keywords.values())
     bound = bind(interpreter, name, args, keywords, line)
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    # Names that version 1 keeps under compat are read as the originals.
+    # Names that version 1 keeps under compat are read as the original names.
     known = short(name)
     root = known
     while root:
@@ -127,12 +129,12 @@ _USUAL = {
 }
 
 
-# Where TensorFlow exposes Keras classes under its own name; functions there are version 1's.
+# Namespaces under which TensorFlow exposes Keras classes; functions there are from version 1.
 _KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
 
 
 def short(name: str) -> str:
-    """Return the usual name of an alias: `tf.math.add` → `tf.add`."""
+    """Return the usual name for an alias: `tf.math.add` → `tf.add`."""
     if name.startswith(_KERAS) and name.rpartition(".")[2][:1].isupper():
         return f"tf.keras.{name.removeprefix('tf.')}"
     elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")
@@ -142,7 +144,7 @@ def short(name: str) -> str:
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:
-    """Bind arguments to parameter names, by the API table's signature or the shipped names."""
+    """Bind arguments to parameter names, by the signature in the API table or by the shipped names."""
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
     signature = interpreter.api.signatures.get(name) if name else None
@@ -156,7 +158,7 @@ def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywo
     return out
 
 
-# Keywords that Keras 3 accepts for all layers, or for a few under a name that is not a parameter.
+# Keywords that all Keras 3 layers accept, or a few layers under a name that is not a parameter.
 _OF_LAYERS = words(
     "name dtype trainable autocast activity_regularizer input_shape input_dim input_length implementation"
     " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
@@ -175,8 +177,8 @@ def is_keras_3(interpreter: Interpreter) -> bool:
 def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
-    """Record arguments that the signature does not accept."""
-    # A class listed without parameters has a constructor that could not be read.
+    """Record the arguments that the signature does not accept."""
+    # A class without listed parameters has a constructor that could not be read.
     if not signature.parameters and not signature.rest:
         return
     unknown = [k for k in given.values if k not in signature.parameters]
@@ -191,7 +193,7 @@ def _check(
         remedy = f"Its name is now {now}." if known else f"It takes {takes}."
         remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
-        # If the new name is given too, or a call has both, the user must decide.
+        # If the new name is given too, or several names are unknown, the user must decide.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:

@@ -1,4 +1,4 @@
-"""Loops and `with` blocks."""
+"""Reads loops and `with` blocks."""
 
 import ast
 
@@ -43,7 +43,9 @@ def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Sc
 
 
 def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
-    """Return True if each iteration is read separately: a few known items that the body uses."""
+    """Return True if each iteration is read separately, because the items are few and known and the body uses
+    them.
+    """
     items = found.items
     if items is None or not 1 <= len(items) <= MOST_UNROLLED:
         return False
@@ -53,7 +55,7 @@ def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: It
 
 
 def _uses(node: "ast.For | ast.AsyncFor") -> bool:
-    """Return True if a loop's counter is used for more than printing."""
+    """Return True if the body uses the loop's counter for more than printing."""
     if not isinstance(node.target, ast.Name):
         return True
     for statement_ in node.body:
@@ -92,7 +94,10 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Read the body once for all iterations; a loop that may not run joins with the previous state."""
+    """Read the body once, for all iterations.
+
+    If the loop may not run at all, join the result with the state before it.
+    """
     loop = _loop(interpreter, node, found.count, found)
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
@@ -109,8 +114,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Read the start of the body again, up to where it takes a time since a clock that the previous
-    iteration read further down.
+    """Read the start of the body again, up to the last statement that takes a time since a clock reading
+    further down in the previous iteration.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -125,13 +130,13 @@ def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.W
         interpreter.again -= 1
 
 
-# Maximum depth of nested loops whose start is read again.
+# Maximum depth of nested loops whose starts are read again.
 _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of statements up to the last one that takes a time since a clock which the body
-    reads only later; 0 for none.
+    """Return the number of statements up to the last one that takes a time since a clock reading which comes
+    later in the body; 0 for none.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}
@@ -154,7 +159,9 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Generalize counters and conditions that change per iteration: one reading covers all iterations."""
+    """Generalize counters and conditions that change in each iteration, because one reading covers all
+    iterations.
+    """
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
         if isinstance(known, Known) and is_number(known):
@@ -162,7 +169,7 @@ def _forget_counters(
 
 
 def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:
-    """Return names that a loop's body updates from their old values and uses in conditions."""
+    """Return the names that a loop's body updates from their old values and uses in conditions."""
     stepped, asked = set[str](), set[str]()
     for part in (part for each in node.body for part in ast.walk(each)):
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -202,7 +209,9 @@ _ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
 
 
 def _ends(node: ast.For) -> int | None:
-    """Return the iterations after which `if i > 10: break` at the loop's start ends it; None without it."""
+    """Return the number of iterations after which a line such as `if i > 10: break` at the loop's start ends
+    it; None without such a line.
+    """
     first = node.body[0]
     counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None
     if not isinstance(first, ast.If) or not isinstance(first.test, ast.Compare) or len(first.test.ops) != 1:
@@ -222,7 +231,9 @@ def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:
 
 
 def _does_nothing(statement_: ast.stmt) -> bool:
-    """`pass`, `…`, `break`, and an `if` with nothing else in its branches."""
+    """Return True if the statements do nothing: `pass`, `…`, `break`, or an `if` with only these in its
+    branches.
+    """
     if isinstance(statement_, ast.Pass | ast.Break | ast.Continue):
         return True
     if isinstance(statement_, ast.Expr):

@@ -1,4 +1,4 @@
-"""Methods of values: tensors, arrays, lists, texts, pipelines, models."""
+"""Reads methods of values: tensors, arrays, lists, texts, pipelines, models."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", 
 
 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Call a method of a value that is not of the document's own classes."""
+    """Call a method of a value that is not an object of the document's own classes."""
     owner, name = bound.owner, bound.name
     match owner:
         case Tensor():
@@ -69,7 +69,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"the result of {name}()", line)
         case Unknown() if name == "run" and "feed_dict" in keywords:
-            # Only a TensorFlow session is fed like this.
+            # Only a TensorFlow session takes such a feed.
             return objects.method(
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
@@ -86,7 +86,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
-            # The model is unknown, but its method is not.
+            # The model is unknown, but its method is known.
             interpreter.event("train", name, line, numbered(args) | keywords)
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
@@ -102,14 +102,16 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return Unknown(f"the result of {name}()", line)
 
 
-# Libraries whose estimators predict too.
+# Libraries whose estimators also have `predict`.
 _ESTIMATORS = words(
     "sklearn xgboost lightgbm catboost statsmodels joblib pickle cuml prophet scipy cv2 mlflow surprise"
 )
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """Return an assumed strategy for an unknown value: all strategies run a function alike."""
+    """Return an assumed strategy for an unknown value, because all strategies run a function in the
+    same way.
+    """
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
             return option
@@ -117,21 +119,19 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if an unbound name or attribute is a session in TensorFlow 1 code."""
+    """Return True if an unbound name or attribute is a session, as in TensorFlow 1 code."""
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
-    """Return True if an outside model is a Keras model: by its method, or by arguments that only Keras
-    has.
-
-    In a document that imports only Keras, a predicting object is a Keras model, unless another library made
-    it.
+    """Return True if a model from outside the document is a Keras model, by its method or by arguments that
+    only Keras has. In a document that imports only Keras, an object with `predict` is a Keras model, unless
+    another library made it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
     if owner.options:
-        # All possible models must be Keras models.
+        # All possible models must be Keras models
         return all(
             isinstance(option, Model)
             or (isinstance(option, Unknown) and _is_keras(interpreter, option, name, keywords))
@@ -175,7 +175,7 @@ def _tensor(
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
         return _evaluated(interpreter, tensor, line)
     if tensor.library == "tf" and name == "run" and interpreter.deferred:
-        # An op that the session runs without fetching: an initializer, a training step.
+        # The session runs an op without fetching a value: an initializer or a training step.
         _evaluated(interpreter, tensor, line)
         return NONE
     if tensor.library == "tf" and name in _OF_ARRAYS and _is_tensorflows(interpreter, tensor):
@@ -187,7 +187,7 @@ def _tensor(
             at=name,
         )
     if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
-        # PyTorch's, on a device or with a dtype: arrays do not have these.
+        # In PyTorch, on a device or with a dtype: arrays do not have these methods.
         return interpreter.opaque(tensor, args, line)
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
@@ -195,7 +195,7 @@ def _tensor(
         interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
         return made
     if tensor.library == "np" and name in ("cpu", "detach"):
-        # A PyTorch tensor on the CPU returns itself.
+        # On a PyTorch tensor that is on the CPU, the method returns the tensor itself.
         return tensor
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)
@@ -217,14 +217,14 @@ def _tensor(
     return made
 
 
-# Attributes of NumPy arrays that TensorFlow tensors lack.
+# Attributes that NumPy arrays have and TensorFlow tensors lack.
 _OF_ARRAYS = words(
     "astype reshape transpose flatten ravel tolist copy clip mean sum std var squeeze argmax argmin dot round"
 )
 
 
 def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
-    """Return True if TensorFlow made the tensor, in code that does not add array methods to tensors."""
+    """Return True if TensorFlow made the tensor, unless the code adds array methods to tensors."""
     if tensor.made < 0 or any(use.name.endswith("enable_numpy_behavior") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made]
@@ -232,7 +232,7 @@ def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
     return own and made.kind in ("op", "create", "copy") and made.place.tries == interpreter.place.tries
 
 
-# Functions that may return arrays, or the result of outside code.
+# Functions that may return arrays, or the result of unread code.
 _GIVES_ANYTHING = (
     "tf.keras.",
     "tf.experimental.numpy.",
@@ -247,7 +247,7 @@ _GIVES_ANYTHING = (
 
 
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
-    """Return True for a tensor of a graph: made in it or passed to it, not captured from outside."""
+    """Return True if a tensor is symbolic: made in a graph or passed to it, not captured from outside."""
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made].place.traced if tensor.made >= 0 else None
@@ -255,7 +255,7 @@ def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bo
 
 
 def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
-    """Return what a TensorFlow 1 session computes for a tensor."""
+    """Return the value that a TensorFlow 1 session computes for a tensor."""
     session = {"session": interpreter.session} if interpreter.session is not None else {}
     event = interpreter.event("graph", "sess.run", line, {"fetches": tensor, **session})
     event.runs = tensor
@@ -328,7 +328,7 @@ _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
 def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
-    """Return the result of a few text methods; the others are unknown."""
+    """Return the result of a text method. Only a few methods are computed; other results are unknown."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
     given = [a.value for a in args if isinstance(a, Known)]

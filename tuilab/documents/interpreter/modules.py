@@ -1,4 +1,4 @@
-"""Neighbouring modules: read as importing would run them, never imported."""
+"""Reads neighbouring modules in the way that an import would run them, but never imports them."""
 
 import sys
 from functools import lru_cache
@@ -21,9 +21,9 @@ _LIBRARIES = sys.stdlib_module_names | {
 
 
 def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
-    """Return the neighbouring module of that name; None if there is none, or it is a library's.
-
-    level: of a relative import, in folders above the importing file; 0 for the document's folder.
+    """Return the neighbouring module with that name; None if there is none, or if the name belongs to a
+    library. level: level of a relative import, in folders above the importing file; 0 for the document's
+    folder.
     """
     if interpreter.folder is None or (not level and dotted.partition(".")[0] in _LIBRARIES):
         return None
@@ -33,13 +33,13 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
     parts = dotted.split(".") if dotted else []
     found = _module(interpreter, base.joinpath(*parts), line)
     if found is None and not level and len(parts) > 1 and parts[0] == interpreter.folder.resolve().name:
-        # The folder is the package that the document claims to be in.
+        # The folder is the package to which the document claims to belong.
         found = _module(interpreter, base.joinpath(*parts[1:]), line)
     return found
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """Return what a module's name stands for: its binding or submodule; None for neither."""
+    """Return the value of a name in a module: its binding or a submodule; None if there is neither."""
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)
@@ -47,13 +47,13 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 
 
 def unread(module: Module, name: str, line: int) -> Value:
-    """Return a binding that cannot be read: known only by name, like a library's."""
+    """Return a value for a binding that cannot be read. Only its name is known, as for a library."""
     if module.name in _LIBRARIES or module.name in _SHORT:
         return Unknown(f"{module.name} binds no {name}", line)
     return Api(f"{module.name}.{name}")
 
 
-# Prefixes of library names here.
+# Prefixes that mark names of libraries.
 _SHORT = ("tf", "np", "rng", "builtins")
 
 
@@ -79,7 +79,7 @@ def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:
         interpreter.execute(parsed.statements, scope)
     interpreter.beside = beside
     for region in interpreter.trace.regions[first:]:
-        # Its own timings are reported when it is checked itself.
+        # The module's own timings are reported when the module is checked.
         region.discarded = True
     return made
 
@@ -94,5 +94,5 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Return its statements, read once for all documents that import the same version of it."""
+    """Return the statements of a module. Documents that import the same version of it share them."""
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

@@ -1,4 +1,4 @@
-"""Names of libraries, dtypes, devices and clocks, in the form used by the interpreter."""
+"""Names of libraries, dtypes, devices and clocks, in the form that the interpreter uses."""
 
 import builtins
 import math
@@ -9,7 +9,7 @@ from tuilab.model.shapes import ITEM_BYTES
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
-# Clocks: canonical name → its problem for timing devices, "" for none.
+# Clocks: canonical name → why the clock is unsuitable for timing devices, "" if it is suitable.
 _WALL = "it reads the wall clock, which may be adjusted during the timing and is coarse on some systems"
 CPU_TIME = "it counts this process's CPU time, which stops while the host waits for a device"
 CLOCKS = {
@@ -55,7 +55,7 @@ _CONSTANTS: dict[str, Value] = {
     "np.inf": Unknown("infinity", 0),
     "np.nan": Unknown("not a number", 0),
 }
-# Why a program option is unknown.
+# The reason recorded for an unknown program option.
 COMMAND_LINE = "it comes from the command line"
 ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
@@ -64,19 +64,19 @@ _OUTSIDE = {
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",
 }
-# The recorded name for calls of a loaded SavedModel or its functions.
+# The recorded name for calls of a loaded SavedModel, or of its functions.
 SAVED = "a SavedModel"
-# Keras model methods that train or predict: with data, and with one batch.
+# Methods of Keras models that train or predict: with data, and with one batch.
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
 STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
-# Methods and arguments that only Keras models have.
+# Methods and arguments that exist only in Keras models.
 ONLY_KERAS = ("train_on_batch", "test_on_batch", "predict_on_batch")
 ARGUMENTS_OF_KERAS = (
     "epochs", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "callbacks", "verbose",
     "steps",
 )  # fmt: skip
 OLD_RATE = "tf.keras.optimizers.Optimizer.lr"
-# Methods that no class has any more and no other library has: they identify their object.
+# Methods that exist no longer, and that no other library has: they identify their object.
 LEFT = {
     **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),
     **dict.fromkeys(("make_one_shot_iterator", "make_initializable_iterator"), "tf.data.Dataset"),
@@ -86,7 +86,7 @@ LEFT = {
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
 
 
-# The location of Keras in TensorFlow's own packages.
+# The place of Keras inside TensorFlow's own packages.
 _PRIVATE = "tensorflow.python."
 
 
@@ -107,13 +107,13 @@ def canonical(module: str) -> str:
 
 
 def module(dotted: str, spelled: str) -> Api:
-    """Return an imported module: canonical name, spelling in the source, and real identity."""
+    """Return an imported module, with its canonical name, its spelling in the source, and its real name."""
     keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 
 
 def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
-    """Return what a name of a library's module stands for."""
+    """Return the value of a name in a library's module."""
     dotted = f"{owner.name}.{name}"
     if dotted in _CONSTANTS:
         return _CONSTANTS[dotted]
@@ -123,12 +123,12 @@ def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
     return Api(dotted, spelled or f"{owner.spelled or owner.name}.{name}", real)
 
 
-# Stands for a dtype that Keras 3 returns as text.
+# Marks a dtype that Keras 3 returns as text.
 TEXT_DTYPE = "a dtype of Keras 3"
 
 
 def dtype_of(value: Value | None) -> str | None:
-    """Return the dtype named by an argument: `tf.float32`, `"float32"`, `np.double`, `float`."""
+    """Return the dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
     word = ""
     if isinstance(value, Api):
         root, _, word = value.name.rpartition(".")
@@ -143,12 +143,12 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def item_bytes(dtype: str | None) -> int | None:
-    """Return the bytes of one element; None if they are not known."""
+    """Return the bytes per element; None if unknown."""
     return ITEM_BYTES.get(dtype or "")
 
 
 def families(value: Value | None) -> tuple[str, ...]:
-    """Return the device families that `tf.device`'s argument may name; ("?",) if not known."""
+    """Return the device families that the argument of `tf.device` may name; ("?",) if unknown."""
     if isinstance(value, Unknown) and value.options:
         found = [family for option in value.options for family in families(option)]
         return tuple(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""Methods of library objects: timers, gradient tapes, sessions, strategies, TFLite interpreters."""
+"""Reads methods of library objects: timers, gradient tapes, sessions, strategies, TFLite interpreters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A method with its object and arguments."""
+    """A method call, with its object and arguments."""
 
     owner: OpaqueObject
     name: str
@@ -40,19 +40,19 @@ class Asked:
 
 
 Method = Callable[[Interpreter, Asked], Value | None]
-# By kind of object. None: the method's result is not known.
+# Readers by kind of object. None: the result of a method is unknown.
 METHODS: dict[str, Method] = {}
 
 
 def method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the method's result."""
+    """Return the result of a method."""
     read = METHODS.get(asked.owner.kind)
     result = read(interpreter, asked) if read is not None else None
     return Unknown(f"the result of {asked.name}()", asked.line) if result is None else result
 
 
 def methods_of(kind: str) -> Callable[[Method], Method]:
-    """Register the method reader for a kind of object."""
+    """Register the function that reads methods for a kind of object."""
 
     def register(function: Method) -> Method:
         METHODS[kind] = function
@@ -62,7 +62,7 @@ def methods_of(kind: str) -> Callable[[Method], Method]:
 
 
 def assumed(kind: str, line: int) -> Value:
-    """Return a model, session or TFLite interpreter from outside the document."""
+    """Return a value that stands for a model, session or TFLite interpreter from outside the document."""
     if kind == "model":
         return Model([], line, open=True, assumed=True)
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
@@ -98,7 +98,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("gradient", "jacobian", "batch_jacobian"):
         return None
     if asked.args and isinstance(asked.args[0], Unknown):
-        # The differentiated computation is unknown, and so is whether it runs.
+        # It is unknown which computation is differentiated, and whether it runs.
         interpreter.event("opaque", f"the {asked.name} of an unknown value", asked.line)
     else:
         interpreter.event("op", f"tf.GradientTape.{asked.name}", asked.line, {}, Tensor(None, None))
@@ -107,7 +107,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Return a class of the document or a library: its constructor's effects are unknown."""
+    """Call a method through super(). Methods other than constructors and the like may do any work."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -155,7 +155,7 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Run TFLite, which computes in `invoke()`; its output is a copy."""
+    """Call a method of a TFLite interpreter, which computes in `invoke()`; its output is a copy."""
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
@@ -173,7 +173,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("saved")
 def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of a model's method, or a SavedModel's function of that name or signature."""
+    """Return the result of a model's method, or of a SavedModel's function with that name or signature."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
@@ -190,7 +190,7 @@ def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
         interpreter.event("build", asked.name, asked.line)
         return Unknown(f"the result of {asked.name}()", asked.line)
     if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
-        # generate() and similar methods may read their results.
+        # generate() and similar methods may read the values of their results.
         return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
     return call_saved(interpreter, asked.owner, asked.args, asked.keywords, asked.line)
 
@@ -201,7 +201,7 @@ _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ free
 def call_saved(
     interpreter: Interpreter, owner: Value, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return the result of a SavedModel's function. With symbolic inputs, it builds a model."""
+    """Return the result of a function in a SavedModel. With symbolic inputs, the call builds a model."""
     inside = any(isinstance(value, Tensor) and value.inside for value in (*args, *keywords.values()))
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
@@ -212,14 +212,14 @@ def call_saved(
 
 @methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Read a method of a TensorFlow or Keras object, known by its class's dotted name."""
+    """Read a method of a TensorFlow or Keras object, of which the dotted name of its class is known."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
     if made.startswith("tf.distribute.") and name in _RUNS:
         return _on_replicas(interpreter, asked)
     if made.startswith("tf.estimator.") and name in ("train", "evaluate"):
-        # Each call builds the graph and creates a session again.
+        # Each call builds the graph and creates a session again
         interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
         return Unknown(f"the result of {name}()", line)
     if name in ("result", "numpy") and "metrics" in made:
@@ -259,11 +259,11 @@ _OPS = ("op", "initializer")
 
 
 def _fetched(asked: Asked) -> Value:
-    """Return what a session fetches: the first of several; the session if not known."""
+    """Return the value that a session fetches: the first of several, or the session itself if unknown."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
-    # A tensor's op runs like the tensor, without fetching its value.
+    # Fetching the op of a tensor runs it like the tensor, but fetches no value.
     if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
     return value

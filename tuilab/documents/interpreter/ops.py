@@ -1,7 +1,7 @@
 """Functions that make tensors and arrays: a table from name to event kind, shape and dtype.
 
-Functions not in the table are in `tf_calls`, `keras_calls`, `dataset_calls` and `timers` if calling does
-something other than making a tensor; any other TensorFlow name is an op of unknown shape.
+`tf_calls`, `keras_calls`, `dataset_calls` and `timers` have the functions that do something other than make a
+tensor. Any other TensorFlow name is an op with unknown shape.
 """
 
 import math
@@ -42,44 +42,44 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return a function's main argument, whatever its name."""
+    """Return a function's main argument, whatever the parameter is called."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
 def unknown(args: Arguments) -> None:
-    """Return unknown shape and dtype."""
+    """Return the shape and dtype as unknown."""
 
 
 def scalar(args: Arguments) -> Shape:
-    """Return the shape of one number."""
+    """Return the shape of a single number."""
     return ()
 
 
 def same(args: Arguments) -> Shape | None:
-    """Return the shape of the subject."""
+    """Return the shape of the main argument."""
     value = subject(args)
     return value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
 
 
 def like(args: Arguments) -> str | None:
-    """Return the dtype of the subject, or the first tensor's."""
+    """Return the dtype of the main argument, or that of the first tensor."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
 
 
 def always(dtype: str) -> DtypeOf:
-    """Return a dtype that does not depend on the arguments."""
+    """Return a function for a dtype that does not depend on the arguments."""
     return lambda args: dtype
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return the given dtype, else the default; None if an unknown one is given."""
+    """Return the dtype that the call requests, else the default; None if the requested one is unknown."""
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
 
 def broadcast(args: Arguments) -> Shape | None:
-    """Return the shape of all operands together."""
+    """Return the shape of all operands broadcast together."""
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if len(values) == 1 and isinstance(values[0], Listing):
         values = list(values[0].items)
@@ -87,7 +87,7 @@ def broadcast(args: Arguments) -> Shape | None:
 
 
 def reduced(args: Arguments) -> Shape | None:
-    """Drop the reduced axis; a scalar if none is given."""
+    """Return the shape without the reduced axis; a scalar's shape if no axis is given."""
     value, axis = subject(args), args.get("axis", "reduction_indices")
     if axis == NONE:
         return ()
@@ -102,12 +102,12 @@ def reduced(args: Arguments) -> Shape | None:
 
 
 def given_shape(args: Arguments) -> Shape | None:
-    """Return the requested shape."""
+    """Return the shape that an argument requests."""
     return shape_of(args.get("shape", "dims", "0"))
 
 
 def given_size(args: Arguments) -> Shape | None:
-    """Return the shape in NumPy's `size`; a scalar's without one."""
+    """Return the shape in NumPy's `size` argument; a scalar's shape without one."""
     size = args.get("size")
     return () if size == NONE else shape_of(size)
 
@@ -140,7 +140,7 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Take the dtype of the fill value."""
+    """Return the dtype of the fill value."""
     default = "float64" if library == "np" else None
     return lambda args: (
         dtype_of(args.get("dtype"))
@@ -150,7 +150,7 @@ def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
 
 
 def reshaped(args: Arguments) -> Shape | None:
-    """Return the requested shape with -1 resolved."""
+    """Return the requested shape, with -1 resolved."""
     wanted = shape_of(args.get("shape", "newshape", "1"))
     if wanted is not None and -1 in wanted:
         known = elements(tuple(s for s in wanted if s != -1))
@@ -170,7 +170,7 @@ def expanded(args: Arguments) -> Shape | None:
 
 
 def squeezed(args: Arguments) -> Shape | None:
-    """Drop dimensions of size one."""
+    """Return the shape without the dimensions of size one."""
     before = same(args)
     return None if before is None or args.has("axis") else tuple(s for s in before if s != 1)
 
@@ -199,14 +199,14 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape with one more dimension for the parts."""
+    """Return the shape with one more dimension, for the parts."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape with one dimension as long as all parts together."""
+    """Return the shape in which one dimension is as long as in all parts together."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -217,7 +217,7 @@ def joined(args: Arguments) -> Shape | None:
 
 
 def joined_dtype(args: Arguments) -> str | None:
-    """Take the dtype of the first part."""
+    """Return the dtype of the first part."""
     parts = _parts(args)
     return parts[0].dtype if parts else None
 
@@ -237,19 +237,19 @@ def convolved(args: Arguments) -> Shape | None:
 
 
 def signal(args: Arguments) -> Shape | None:
-    """Return the shape of a filter's result: that of its signal."""
+    """Return the shape of a filter's result, which is that of its signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.shape if isinstance(value, Tensor) else None
 
 
 def signal_dtype(args: Arguments) -> str | None:
-    """Take the dtype of the signal."""
+    """Return the dtype of the signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.dtype if isinstance(value, Tensor) else None
 
 
 def spectrum_dtype(args: Arguments) -> str | None:
-    """Return the complex dtype of a transform."""
+    """Return the complex dtype that a transform gives."""
     dtype = like(args)
     return {"float32": "complex64", "float64": "complex128"}.get(dtype or "", dtype)
 
@@ -263,7 +263,7 @@ def resized(args: Arguments) -> Shape | None:
 
 @dataclass(frozen=True)
 class Op:
-    """One row: its event kind, and what is known about its result."""
+    """A row of the table: the kind of event, and what is known about the result."""
 
     kind: Kind
     shape: ShapeOf = unknown
@@ -288,7 +288,7 @@ _IMAGES = """random_brightness adjust_brightness random_flip_left_right random_f
 _HOST = Op("host-op", broadcast, like, "np")
 _DRAWN = Op("host-create", given_size, requested_dtype("float64"), "np")
 
-# A name that ends in a dot covers everything below it without its own row.
+# A name that ends in a dot covers everything below it that has no row of its own.
 TABLE: dict[str, Op] = {
     **_rows("tf.", _FUNCTIONS, Op("op", broadcast)),
     **_rows("tf.", _CONDITIONS, Op("op", broadcast, always("bool"))),
@@ -312,7 +312,7 @@ TABLE: dict[str, Op] = {
     "tf.stack": Op("op", stacked, joined_dtype),
     "tf.concat": Op("op", joined, joined_dtype),
     "tf.nn.conv1d": Op("op", convolved),
-    # It does not exist; articles use it like SciPy's.
+    # This function does not exist; articles use it like SciPy's.
     "tf.signal.lfilter": Op("op", signal, signal_dtype),
     "tf.signal.fft": Op("op", same, spectrum_dtype),
     **_rows("tf.signal.", "stft rfft ifft irfft fft2d", Op("op", unknown, spectrum_dtype)),
@@ -357,7 +357,7 @@ TABLE: dict[str, Op] = {
 
 @handles(*TABLE)
 def tabled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read a call by its row of the table."""
+    """Read a call according to its row of the table."""
     return make(interpreter, name, args, _row(name))
 
 
@@ -372,8 +372,8 @@ def _row(name: str) -> Op:
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
     """Write the event and return the tensor that it makes.
 
-    NumPy waits for a tensor argument. In a graph, making a tensor is an op, and Python's random numbers are
-    drawn once.
+    A NumPy function waits for a tensor argument. In a graph, making a tensor is an op, and random numbers
+    from Python are drawn only once.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -412,13 +412,13 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Append one array to another, or to times."""
+    """Append an array to another array, or to times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])
 
 
-# PyTorch's tensors on the CPU, where the caller waits: read like arrays.
+# PyTorch tensors on the CPU, where the caller waits for the result; they are read like arrays.
 _TORCH = {
     **_rows(
         "torch.",
@@ -431,7 +431,7 @@ _TORCH = {
 
 @handles(*_TORCH)
 def torch_tensor(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a PyTorch tensor, on the host unless a device is given."""
+    """Make a PyTorch tensor, which is on the host unless a device is given."""
     if args.has("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"the result of {name}", args.line)
@@ -449,7 +449,9 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a tensor of a value: created, copied from the host, or the same tensor under a new name."""
+    """Make a tensor from a value: create it, copy it from the host, or return the same tensor under a new
+    name.
+    """
     value = args.get("value", "initial_value", "input", "0")
     second = args.get("1")
     if name == "tf.Variable" and isinstance(second, Api) and dtype_of(second):
@@ -475,7 +477,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Follow `tf.identity`, which articles use to move a tensor into a device scope."""
+    """Read `tf.identity`, with which articles move a tensor into a device scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 
@@ -500,7 +502,7 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make an array of a list; of a tensor, by waiting for it; of times, the times."""
+    """Make an array from a list, or from a tensor by waiting for it. Times remain times."""
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         interpreter.reads(value, f"{name}()", args.line)
@@ -540,7 +542,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Compute a statistic; a statistic of measured times is a time."""
+    """Compute a statistic. A statistic of measured times is itself a time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""All of a document's examples, read in order as one program."""
+"""Reads all examples of a document in order, as one program."""
 
 import ast
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ from tuilab.documents.reading.dialect import (
 )
 from tuilab.model.api import ApiTable
 
-# The usual meaning of these names in articles, even if a short example omits the import.
+# The usual meaning of these names in articles, for short examples that omit the import.
 CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),
@@ -65,13 +65,12 @@ CONVENTIONS: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Code:
-    """An example's parsed statements. cell: the magic that times it entirely. size: approximate number of
-    nodes.
+    """An example's parsed statements.
 
-    shows: the last statement's value is displayed, as in a notebook or session. yields: it may contain a
-    generator.
-    deferred: its calls build a graph, if it is its own program. excerpt: part of an article, which omits the
-    obvious.
+    cell: the magic that times the whole example. size: approximate number of nodes. shows: the value of the
+    last statement is displayed, as in a notebook or session. yields: the example may contain a generator.
+    deferred: calls build a graph, if the example is its own program. excerpt: the example is part of an
+    article, which omits the obvious.
     """
 
     number: int
@@ -91,8 +90,8 @@ def read_program(
     """Read the examples as one program, with names carried on to later ones.
 
     Uncalled functions are read at the end, with unknown parameters. The work is limited in proportion to the
-    code; a note says if it ends early. deferred: calls build a graph for a session, as in TensorFlow 1.
-    folder: of the document, whose modules it may import.
+    size of the code; a note says if reading ends early. deferred: calls build a graph for a session, as in
+    TensorFlow 1. folder: the folder of the document, which may import modules from there.
     """
     size = sum(example.size for example in examples)
     interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * size), folder)
@@ -140,11 +139,12 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 def _read_uncalled(interpreter: Interpreter) -> None:
     """Read uncalled functions as a caller might call them, in the example that defines them.
 
-    Reading one may call others and define more. Functions that others mention come last, if still uncalled.
+    One function may call others and define more. Functions that others mention are read last, if they are
+    still uncalled.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
-        # An import in one of them counts for the whole module.
+        # An import in one of these functions counts for the whole module.
         interpreter.imported |= _imports(function.node)
     while index < len(interpreter.functions) or waiting:
         last = index >= len(interpreter.functions)
@@ -156,7 +156,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             waiting.append(function)
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
-        # Anything may happen between the code read so far and this call.
+        # Between the code read so far and this call, anything may happen.
         interpreter.event("opaque", CALLER, function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []
@@ -169,7 +169,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             function.kind = "plain"
         known = _unknown_defaults(function)
         if function.name.startswith("test") and any(p.arg == "benchmark" for p in parameters):
-            # pytest calls it, and nothing before it.
+            # pytest calls the function, and runs no other code before it
             interpreter.place = Context(block=function.block)
             known["benchmark"] = OpaqueObject("benchmark")
         interpreter.call(graph or timed_ or function, args, known, function.node.lineno)
@@ -181,7 +181,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
 
 
 def _imports(node: ast.AST) -> set[str]:
-    """Return the libraries imported in a function, by their top-level names."""
+    """Return the libraries that a function imports, by their top-level names."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Import):
@@ -209,7 +209,7 @@ def _mentioned_names(functions: Sequence[Function]) -> set[str]:
 
 
 def _unknown_defaults(function: Function) -> dict[str, Value]:
-    """Return parameters with default None as unknown: a caller passes something."""
+    """Return parameters whose default is None as unknown values, because a caller would pass something."""
     line = function.node.lineno
     return {
         name: Unknown(f"{name} is a parameter of {function.name}", line)
@@ -219,7 +219,7 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
-    """Return the object for an uncalled method: the first of its class, or a new one."""
+    """Return the object for an uncalled method: the first object of its class, or a new one."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
         made = owner.find("__init__")

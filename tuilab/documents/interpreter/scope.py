@@ -1,4 +1,4 @@
-"""Names and their values, with a journal so that branches can be read separately and joined."""
+"""Names and their values. A journal allows branches to be read separately and then joined."""
 
 from dataclasses import dataclass, field
 
@@ -9,9 +9,10 @@ Store = dict[str, Value]
 
 @dataclass(eq=False)
 class Scope:
-    """Names of a module, class body or function call. Lookup goes outward as in Python.
+    """The names in a module, class body or function call.
 
-    owner: the class of this body; instances: its first object.
+    Lookup goes outward as in Python. owner: the class whose body this is; instances: the first object of the
+    class.
     """
 
     names: Store = field(default_factory=dict)
@@ -22,7 +23,10 @@ class Scope:
     elsewhere: dict[str, "Scope"] = field(default_factory=dict)
 
     def find(self, name: str) -> Value | None:
-        """Return the name's value here or further out; a class body is visible only from within."""
+        """Return the value of a name in this scope or an outer one.
+
+        Names of a class body are visible only inside it.
+        """
         scope: Scope | None = self.elsewhere.get(name, self)
         first = True
         while scope is not None:
@@ -32,7 +36,7 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """Return the module's scope; outside of it are only built-in names."""
+        """Return the scope of the module; the only scope around it holds the built-in names."""
         scope = self
         while scope.parent is not None and scope.parent.parent is not None:
             scope = scope.parent
@@ -50,7 +54,7 @@ class Journal:
         self._open: list[list[Entry]] = []
 
     def write(self, store: Store, name: str, value: Value) -> None:
-        """Bind a name, and remember the old value."""
+        """Bind a name, and record its old value."""
         if self._open:
             self._open[-1].append((store, name, store.get(name)))
         store[name] = value
@@ -60,7 +64,7 @@ class Journal:
         self._open.append([])
 
     def undo(self) -> Bindings:
-        """End the branch and restore everything; returns what it had bound, by store and name."""
+        """End the branch and restore all names; return what the branch had bound, by store and name."""
         entries = self._open.pop()
         bound: Bindings = {}
         for store, name, _ in entries:
@@ -73,7 +77,10 @@ class Journal:
         return bound
 
     def join(self, branches: list[Bindings], line: int) -> None:
-        """Bind what any branch bound; if they differ, to all possible values."""
+        """Bind every name that any branch bound.
+
+        If the values differ, bind the name to all possible values.
+        """
         keys: dict[tuple[int, str], Store] = {}
         for bound in branches:
             keys |= {key: store for key, (store, _) in bound.items()}
@@ -88,7 +95,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return the value that stands for both. A name bound in only one branch counts as bound."""
+    """Return a value that stands for both values. A name that only one branch bound counts as bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:
@@ -101,10 +108,10 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         dtype = one.dtype if one.dtype == other.dtype else None
         return Tensor(shape, dtype, other.library, other.made)
     if {type(one), type(other)} == {Elapsed, Known}:
-        # A total to which only some times are added.
+        # A total to which only some of the times are added.
         return one if isinstance(one, Elapsed) else other
     if isinstance(one, Dataset) and isinstance(other, Dataset):
-        # With or without a step, it is one pipeline.
+        # With the step or without it, this is one pipeline.
         return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):

@@ -31,7 +31,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Errors of a missing name: a `try` with one expects that name to be missing.
+# Errors for a missing name. If a `try` catches one of them, it expects that the name may be missing.
 MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError Exception BaseException"))
 
 
@@ -54,7 +54,7 @@ def _exits(node: ast.Expr) -> bool:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        # Assigning to an item copies; it does not bind a name.
+        # Assigning to an item copies the value; it does not bind a name.
         items = all(isinstance(target, ast.Subscript) for target in node.targets)
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
@@ -100,7 +100,7 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
         interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
     if isinstance(old, Clock) and interpreter.place.loops:
-        # A reading that was subtracted from a sum; this one is added.
+        # This reading is added to a sum, after another one was subtracted from it.
         interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
         # A counter has a single value only within one iteration.
@@ -139,12 +139,12 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
-    # If one branch continues, so does the reading; the other's return value was kept.
+    # If one branch continues, so does the reading. The return value of the other branch was saved.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
 
 def _is_of_other_backend(test: ast.expr) -> bool:
-    """Return True if a condition asks for a Keras backend other than TensorFlow."""
+    """Return True if a condition is true only with a Keras backend other than TensorFlow."""
     return bool(_OTHER_BACKEND.search(ast.unparse(test)[:400]))
 
 
@@ -155,7 +155,9 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may distinguish versions, of which only one has the names below it."""
+    """Return True if a condition may distinguish versions, so that only one of them has the names
+    below it.
+    """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
 
@@ -164,9 +166,9 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Look up the libraries' names in an untaken branch, where they may be needed.
+    """Look up the library names in a branch that is not taken, because other versions may need them.
 
-    Each is a step of the reading. Raises Exhausted.
+    Each name counts as a step. Raises Exhausted.
     """
     waiting: list[ast.AST] = list(statements)
     while waiting:
@@ -185,7 +187,7 @@ def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) ->
 
 
 def _library(node: ast.Attribute, scope: Scope) -> Api | None:
-    """Return the library name of `a.b.c` without reading its value; None for others."""
+    """Return the library name for `a.b.c` without reading its value; None if it is not a library's."""
     links: list[ast.Attribute] = []
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):
@@ -198,15 +200,15 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
 
 
 def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True for `if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another
-    version.
+    """Return True for `if hasattr(tf, "x")` or `if tf.__version__ >= …`, because names below it may belong to
+    another version.
     """
     asks, names = interpreter.once(test, _looks_up)
     return asks or not interpreter.versions.isdisjoint(names)
 
 
 def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
-    """Return True if an expression reads a version or looks for a name, and the names that it uses."""
+    """Return whether an expression reads a version or looks for a name, and the names that it uses."""
     asks, names = False, set[str]()
     for part in ast.walk(test):
         if isinstance(part, ast.Name):
@@ -216,7 +218,7 @@ def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
     return asks, frozenset(names)
 
 
-# `is_v2_0()`, `use_tf2`, `args.legacy`: names that distinguish TensorFlow versions.
+# Names that distinguish TensorFlow versions: `is_v2_0()`, `use_tf2`, `args.legacy`.
 _TELLS_VERSION = re.compile(
     r"\b(?:is|use|using|has)_(?:tf_?)?v?[12](?:_?[\dx])?(?:_enabled)?\b|\b(?:is_|use_)?tf_?v?[12]\b|\b\w*version\w*\b",
     re.IGNORECASE,
@@ -258,7 +260,7 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Read a handler. If it handles a missing name, its own names belong to another version."""
+    """Read a handler. If it handles a missing name, the names in it belong to another version."""
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other
     flow = interpreter.execute(body, scope)

@@ -1,4 +1,4 @@
-"""Shapes and dtypes through operators and common functions of tensors and arrays."""
+"""Shapes and dtypes of the results of operators and common functions on tensors and arrays."""
 
 import ast
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
     return result
 
 
-# Ways to make tensors with certain dtype and shape: from nothing, from literals, by a cast.
+# Ways to make tensors whose dtype and shape are certain: from nothing, from literals, by a cast.
 _SURE = ("tf.zeros", "tf.ones", "tf.eye", "tf.random.normal", "tf.random.uniform", "tf.cast")
 _COPIES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 _SURE_ARRAYS = words(
@@ -57,7 +57,7 @@ _SURE_ARRAYS = words(
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
     """Return True if a tensor's dtype and shape are certain, not just likely.
 
-    graph: also when it is passed to something that is being traced.
+    graph: accept a tensor that is passed to a traced function too.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -83,7 +83,7 @@ def _check(
 ) -> None:
     """Record TensorFlow operands whose dtypes or shapes do not match.
 
-    sides: the matrices of a product; None for an element-wise operation.
+    sides: the two matrices of a product; None for an element-wise operation.
     """
     _check_number(interpreter, name, values, line)
     pair = [v for v in values[:2] if isinstance(v, Tensor)]
@@ -109,7 +109,7 @@ def _check(
 
 
 def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
-    """Record an integer tensor combined with a Python float."""
+    """Record that an integer tensor is combined with a Python float."""
     whole = next((v for v in values[:2] if isinstance(v, Tensor)), None)
     number = next((v for v in values[:2] if isinstance(v, Known)), None)
     if whole is None or number is None or whole.library != "tf" or not isinstance(number.value, float):
@@ -126,7 +126,7 @@ def _clash(one: Shape, other: Shape) -> bool:
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Return whose operation it is: TensorFlow's if one of its tensors takes part."""
+    """Return the library that computes the operation: TensorFlow if one operand is its tensor."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 
@@ -148,7 +148,7 @@ def elementwise(
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
-    """Return the shape of tensors and numbers broadcast together; None if one is not known."""
+    """Return the shape of tensors and numbers broadcast together; None if a shape is unknown."""
     return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 
@@ -171,7 +171,7 @@ def _promoted(tensors: Sequence[Tensor]) -> str | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Return the shape of operands broadcast together; None if one is not known."""
+    """Return the result of broadcasting these shapes; None if a shape is unknown."""
     out: list[int | None] = []
     for shape in shapes:
         if shape is None:
@@ -188,7 +188,7 @@ def _wider(a: int | None, b: int | None) -> int | None:
         return b
     if b == 1 or a == b:
         return a
-    # One is unknown, or they do not match: use the known size that is not 1.
+    # A size is unknown, or the sizes do not match: use the known size that is not 1.
     return a if b is None else b if a is None else None
 
 
@@ -245,9 +245,9 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Multiply two matrices, transposed if requested; arguments as in `tf.matmul`.
+    """Multiply two matrices, transposed if requested; the arguments are as in `tf.matmul`.
 
-    called: the library whose function is called; None for `@`.
+    called: the library of the called function; None for `@`.
     """
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
@@ -266,9 +266,8 @@ def matmul(
 
 
 def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
-    """Return the shape of a product's side `a` or `b`, transposed if requested.
-
-    None if it is not a matrix.
+    """Return the shape of the operand `a` or `b` of a product, transposed if requested; None if it is not a
+    matrix.
     """
     value = arguments.get(side)
     shape = value.shape if isinstance(value, Tensor) else None

@@ -1,4 +1,4 @@
-"""TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and all others."""
+"""Reads TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and all others."""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -40,7 +40,7 @@ _ASKS = words(
     "list_physical_devices list_logical_devices get_visible_devices is_gpu_available gpu_device_name",
     "is_built_with_cuda is_built_with_gpu_support set_log_device_placement list_local_devices",
 )
-# The required form of their argument, and the keys of their result.
+# The form that their argument must have, and the keys in their result.
 MEMORY_INFO = ("current", "peak")
 _TAKES_NAME = ("get_memory_info", "reset_memory_stats", "get_memory_usage")
 _TAKES_DEVICE = (
@@ -59,7 +59,9 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
-    """Record a physical device's name where a logical one is needed: it raises a ValueError."""
+    """Record that a call gets the name of a physical device but needs a logical one, which raises a
+    ValueError.
+    """
     written = text(given)
     if written is not None and written.startswith("/physical_device:"):
         interpreter.misfit(
@@ -72,7 +74,7 @@ def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: i
 
 @handles("tf.function")
 def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a graph of the given function; without one, return a decorator."""
+    """Make a graph from the given function; without a function, return a decorator."""
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
@@ -82,7 +84,7 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
         return Graph(target, jit, args.line)
     if target != NONE:
-        # An unknown function becomes a graph of unknown content.
+        # An unknown function becomes a graph with unknown content.
         return Graph(target, jit, args.line)
     return OpaqueObject("decorator", jit)
 
@@ -139,7 +141,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run Python for every element, on the host, even in a graph."""
+    """Run a Python function for each element, on the host, even in a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -154,7 +156,7 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
     dtype = args.get("Tout", "2")
     made = [Tensor(None, names.dtype_of(t), inside=inside) for t in parts_of(dtype)]
     result: Value = Listing("list", list(made)) if isinstance(dtype, Listing) else made[0]
-    # Python has finished when the call returns, with any device.
+    # The Python function has finished when the call returns, on any device.
     interpreter.event("op" if inside else "host-op", name, args.line, {}, made[0] if made else None)
     return result
 
@@ -166,7 +168,7 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read each function argument once, with what is known about its arguments."""
+    """Read each argument that is a function once, with what is known about its own arguments."""
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -186,7 +188,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run text ops on the host: they wait for their inputs."""
+    """Call a text op, which runs on the host and waits for its inputs."""
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
@@ -218,7 +220,10 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a TensorFlow 1 session. With eager execution on, ops are deferred only inside its `with`."""
+    """Create a TensorFlow 1 session.
+
+    If eager execution is on, ops are deferred only inside the session's `with`.
+    """
     made = OpaqueObject("session", name)
     interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
     return made
@@ -234,7 +239,7 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function that reads a tensor's value and so waits for it."""
+    """Call a function that reads the value of a tensor and therefore waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
         interpreter.record_printed(list(args.values.values()), args.line)
@@ -252,7 +257,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run `main`, the given one or the module's."""
+    """Run the given `main` function, or the module's own."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
@@ -285,7 +290,7 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.")
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call any other TensorFlow name: a class returns an object, a function is an op."""
+    """Call any other TensorFlow name: a class creates an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith("tf.contrib.") and computes(name):
         interpreter.event("opaque", name, args.line, args.values)

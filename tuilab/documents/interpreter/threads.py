@@ -1,4 +1,4 @@
-"""Threads and pools: their functions are read where they are submitted, once or per item."""
+"""Reads threads and pools. A function is read at the place where it is submitted, once or for each item."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate
@@ -15,19 +15,22 @@ from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, Op
     "multiprocessing.dummy.Pool",
 )
 def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a pool of threads in this process. Other processes import and trace for themselves."""
+    """Create a pool of threads in this process.
+
+    Pools of processes are not followed, because each process imports and traces for itself.
+    """
     return OpaqueObject("pool", name)
 
 
 @handles("threading.Thread")
 def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a thread, which runs its target once started."""
+    """Create a thread, which runs its target when it is started."""
     return OpaqueObject("thread", (args.get("target", "1"), args.get("args", "3"), args.get("kwargs", "4")))
 
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the awaited results, in any order."""
+    """Yield the results that the code waits for, in any order."""
     return args.get("fs", "0")
 
 
@@ -72,7 +75,7 @@ def future_method(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _items(given: Value) -> list[Value]:
-    """Return the items of a tuple of arguments."""
+    """Return the items of a tuple that holds arguments."""
     if isinstance(given, Listing):
         return list(given.items)
     return [] if given == NONE else [Unknown("an argument of a thread", 0)]

@@ -1,4 +1,4 @@
-"""Clocks and timers: `time`, `timeit`, `datetime`."""
+"""Reads clocks and timers: `time`, `timeit`, `datetime`."""
 
 import ast
 from collections.abc import Callable
@@ -50,14 +50,14 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Wait for a key, at most for the given time."""
+    """Wait for a key press, at most for the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
-    """Record that times are used as waiting times."""
+    """Record that the code uses times to decide how long to wait."""
     for value in args.values.values():
         for number in times_in(value):
             interpreter.trace.regions[number].paces = True
@@ -76,7 +76,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
-    """Read something as the body of a timer's loop."""
+    """Read code as the body of a timer's loop."""
     with interpreter.inside(Loop(line, line, count)):
         return read()
 
@@ -128,7 +128,9 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Time with pytest's `benchmark`: called with a function, or `pedantic` with a tuple of arguments."""
+    """Read pytest's `benchmark` fixture, which is called with a function; `pedantic` takes a tuple of
+    arguments.
+    """
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
@@ -148,12 +150,12 @@ def pytest_benchmark(
     return result
 
 
-# Defaults of `pedantic`: one call, without warm-up.
+# Defaults of `pedantic`: one call, without a warm-up.
 _PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
 
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
-    """Read what a timer runs: a callable, or code in a string (which sees the module's names)."""
+    """Read the code that a timer runs: a callable, or code in a string, which uses the module's names."""
     match stmt:
         case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)
@@ -170,14 +172,14 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
-    """Find `%timeit f` and `timeit("f")`, which look up a name and call nothing."""
+    """Record `%timeit f` and `timeit("f")`, which look up a name but call nothing."""
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
             interpreter.event("bind", ast.unparse(statement.value)[:60], line)
 
 
 def _place(statement: object, line: int) -> None:
-    """Give code in a string the line of the string."""
+    """Assign the line of the string to the code in it."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

@@ -1,4 +1,4 @@
-"""What a document's code would do, in order: the input of rules and recognisers."""
+"""The trace: what a document's code would do, in order. Rules and recognisers read it."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,29 +14,29 @@ Kind = Literal[
     "host-create",  # the same with NumPy
     "host-op",  # an array operation of NumPy or SciPy
     "train",  # fit, evaluate, predict
-    "iterate",  # iteration over a dataset starts
+    "iterate",  # an iteration over a dataset starts
     "sync",  # the host waits for a value
     "may-wait",  # the host reads an unknown value; if it is a tensor, it waits
-    "clock",  # a time is read
+    "clock",  # the code reads a clock
     "bind",  # a name is bound to an existing tensor
-    "effect",  # Python does something that a graph would not repeat
+    "effect",  # Python code has an effect that a graph would not repeat
     "sleep",
     "print",
-    "python",  # arithmetic of Python
-    "opaque",  # a call of something unknown
+    "python",  # arithmetic in plain Python
+    "opaque",  # a call to something unknown
     "import",
     "config",  # a setting of TensorFlow
-    "query",  # devices, or a tensor's device, are queried
-    "build",  # a model or layer is created, compiled or summarised
+    "query",  # the code queries devices, or a tensor's device
+    "build",  # the code creates, compiles or summarises a model or layer
     "node",  # a TensorFlow 1 op is added to the graph for a session
-    "dataset",  # a pipeline is built
+    "dataset",  # the code builds a pipeline
     "codec",  # compression or decompression, on the host
 ]
 
-# The record for an unknown caller of a function that the document does not call.
+# The recorded caller of a function that the document itself does not call.
 CALLER = "its caller"
 _IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
-# Events that take time a benchmark could mean to measure.
+# Events whose time a benchmark may want to measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
 # Events that a GPU executes while the host continues.
 ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
@@ -44,11 +44,11 @@ ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 
 @dataclass(eq=False)
 class Loop:
-    """One reading of a loop's body. count: number of iterations, None if unknown.
+    """One reading of a loop's body.
 
-    unrolled: one of several readings, one iteration each; `count` is then 1.
-    empty: the body does nothing (pass, break, a comment). over: what it iterates over. ends: iterations until
-    a `break`, None if not visible.
+    count: number of iterations, None if unknown. unrolled: this is one of several readings, each of one
+    iteration; `count` is then 1. empty: the body does nothing (pass, break, a comment). over: the value that
+    the loop iterates over. ends: number of iterations until a `break`, None if not visible.
     """
 
     line: int
@@ -64,7 +64,7 @@ class Loop:
 
 @dataclass(eq=False)
 class DeviceScope:
-    """A `with tf.device(…)`: requested families, events first … last."""
+    """A `with tf.device(…)`: the requested device families, and the events first … last of its body."""
 
     line: int
     families: tuple[str, ...]
@@ -74,7 +74,9 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python runs only during tracing, what traces it, and its arguments then."""
+    """A function whose Python code runs only during tracing, with what traces it and the arguments for which
+    it is traced.
+    """
 
     by: str
     line: int
@@ -84,7 +86,7 @@ class Traced:
 
 @dataclass(eq=False)
 class Handler:
-    """An `except`: the caught names ("" for all), and its line."""
+    """An `except` clause: the names that it catches ("" for all), and its line."""
 
     names: tuple[str, ...]
     line: int
@@ -92,7 +94,7 @@ class Handler:
 
 @dataclass(eq=False)
 class Try:
-    """A `try`: its handlers, and the events first … last of its body."""
+    """A `try` statement: its handlers, and the events first … last of its body."""
 
     line: int
     handlers: tuple[Handler, ...]
@@ -102,11 +104,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Context:
-    """The context of an event. block: number of the example being read.
+    """The context of an event.
 
-    function: the innermost of the document's functions. uncalled: read as if called by an unknown caller.
-    file: the neighbouring module, "" for the document.
-    branches: the branch taken at each unknown condition.
+    block: number of the example that was being read. function: the innermost of the document's functions.
+    uncalled: the function was read as if an unknown caller called it. file: the neighbouring module, "" for
+    the document. branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0
@@ -120,32 +122,35 @@ class Context:
     branches: tuple[tuple[int, int], ...] = ()
 
     def may_follow(self, other: "Context") -> bool:
-        """Return True if both may run: they are not in exclusive branches."""
+        """Return True if both contexts may occur in one run, because they are not in exclusive branches."""
         taken = dict(self.branches)
         return all(taken.get(choice, way) == way for choice, way in other.branches)
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The device families of the innermost scope; () outside of any."""
+        """The device families that the innermost scope requests; () outside of any scope."""
         return self.devices[-1].families if self.devices else ()
 
     @property
     def repeats(self) -> int | None:
-        """How often the enclosing loops run it; None if not known."""
+        """How often the enclosing loops run the event; None if unknown."""
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return how often the loops inside the `outer` outermost ones run it; None if not known."""
+        """Return how often the event runs due to its loops, without the `outer` outermost ones; None if
+        unknown.
+        """
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
 
 
 @dataclass(eq=False, slots=True)
 class TraceEvent:
-    """Something that the code would do. arguments: by the API's parameter names.
+    """An action of the code.
 
-    name: canonical (`tf.matmul`, also for `@`). result: its value. runs: for a graph's call, the
-    `tf.function`, or what a session fetches.
+    arguments: by the parameter names of the API. name: the canonical name (`tf.matmul`, also for `@`).
+    result: the value that it returns. runs: for a call of a graph, the `tf.function`, or what a session
+    fetches.
     """
 
     index: int
@@ -160,17 +165,18 @@ class TraceEvent:
 
 @dataclass(eq=False)
 class Region:
-    """What lies between two readings of a clock: the events after `first` and before `last`.
+    """A timed region, between two readings of a clock: the events after `first` and before `last`.
 
-    clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
-    time is divided, so different counts of iterations may be compared. scaled: it is multiplied, by a
-    thousand for instance, or divided by less than one. by: its divisor, as written; rate: it is itself a
-    divisor. repeats: the timer takes several samples by itself. discarded: the time is not used, as in a
-    warm-up. paces: it sets how long to wait. gathered: it is collected or added to others; picked: only on a
-    condition. name: what it is bound to. told: the lines that print it, with their words. alongside: the
-    regions whose times appear with it in a ratio, a difference, a printed line or a table. file: the module
-    next to the document that reads the clock, at the document's line that calls it; "" for the document
-    itself.
+    clock: the clock's name. line, last_line: lines of the two readings. via: how the region was timed.
+    divided: the elapsed time is divided, so different counts of iterations may be compared. scaled: the time
+    is multiplied, by a thousand for instance, or divided by less than one. by: the divisor of the time, as
+    written. rate: the time is itself a divisor. repeats: the timer takes several samples by itself.
+    discarded: the time is not used, as in a warm-up. paces: the time decides how long to wait. gathered: the
+    time is collected or added to others. picked: it is gathered only on a condition. name: the name to which
+    the time is bound. told: the lines that print the time, with their words. alongside: the regions whose
+    times appear together with this one in a ratio, a difference, a printed line or a table. file: the
+    neighbouring module that reads the clock; the lines are then those of the document that call it. "" for
+    the document itself.
     """
 
     first: int
@@ -194,15 +200,15 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Timedelta attributes that are only a part of it, and the lines that use them."""
+    """Timedelta attributes that give only part of the time, and the lines that use them."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A library's dotted name, its place, and its spelling.
+    """A use of a library's dotted name, with its place and spelling.
 
-    name: for lookup: `tf.…`, `keras.…` (which differs from `tf.keras`), `tensorflow.python.…`.
-    guarded: in a `try` that expects it to be missing, or after `hasattr`.
+    name: the form for lookup: `tf.…`, `keras.…` (which differs from `tf.keras`), `tensorflow.python.…`.
+    guarded: the use is in a `try` that expects the name to be missing, or after `hasattr`.
     """
 
     name: str
@@ -217,8 +223,8 @@ MisfitKind = Literal["name", "argument", "type", "key", "state"]
 
 @dataclass(frozen=True)
 class Misfit:
-    """A call with arguments that do not match the signature, an argument or key of the wrong kind, or
-    something that is not allowed there.
+    """A mistake in a call: arguments that do not match the signature, an argument or key of the wrong kind,
+    or a value that is not allowed there.
     """
 
     kind: MisfitKind
@@ -231,7 +237,7 @@ class Misfit:
 
 @dataclass
 class Trace:
-    """Everything that reading a document produced."""
+    """Everything that the reading of a document recorded."""
 
     events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -242,15 +248,15 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings used for more than a difference: printed, formatted, added to."""
+    """Clock readings that the code uses for more than a difference: it prints, formats or adds to them."""
     filled: set[int] = field(default_factory=set)
-    """Events that make arrays whose items are assigned later."""
+    """Events that make arrays whose items the code assigns later."""
     programs: list[int] = field(default_factory=list)
-    """First events of examples that are their own programs, in order."""
+    """First events of those examples that are programs of their own, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events of a timed region without its clock readings, limited to the branch in which
-        it starts.
+        """Return the events in a timed region without its clock readings, limited to the branch in which it
+        starts.
         """
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
         if not begins.branches:

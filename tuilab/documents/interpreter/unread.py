@@ -1,4 +1,4 @@
-"""What unread calls may do, judging by the names of library and function."""
+"""Guesses what unread calls do, from the names of the library and the function."""
 
 import re
 import sys
@@ -6,7 +6,7 @@ import sys
 from tuilab.documents.interpreter.values import RESULT_OF
 from tuilab.documents.words import words
 
-# Libraries whose calls run no TensorFlow, so that none of its first calls happens there.
+# Libraries whose calls run no TensorFlow, so that they contain no first calls of it.
 _APART = frozenset(sys.stdlib_module_names) - set(
     words("threading multiprocessing concurrent subprocess asyncio runpy")
 ) | set(
@@ -18,14 +18,14 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
-# Values that yield items, or wrap a body.
+# Values that yield items, or that wrap a body.
 _HANDS_OUT = ("iterating over an unknown value", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
     r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
     r"|write|parse|format|record|report|update|preprocess|prepare|normali[sz]e|decode|seed)(?:_|$|(?=[A-Z]))"
 )
-# Calls that wait for the work that they run: their arguments may include a model.
+# Calls that wait for the work that they run. A model may be among their arguments.
 _RUNS = re.compile(
     r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test|detect|classif|recogni[sz]"
     r"|segment|transcri|embed|decision_function",
@@ -46,16 +46,16 @@ _MAKES = re.compile(
     r"|^\w*(?:Net|Model|CNN|UNet|VGG|ResNet|Generator|Discriminator|Autoencoder|VAE)(?:V?\d+)?\w{0,3}$",
     re.IGNORECASE,
 )
-# Attributes that Keras models have and hardly anything else.
+# Attributes that hardly anything but a Keras model has.
 OF_KERAS = words("predict_on_batch train_on_batch test_on_batch trainable_variables count_params predict")
-# Attributes that TFLite interpreters have and hardly anything else.
+# Attributes that hardly anything but a TFLite interpreter has.
 OF_LITE = words("set_tensor get_tensor allocate_tensors get_input_details get_output_details")
 _MODELS = words("model net network keras_model tf_model")
 SESSION = re.compile(r"^_?(?:tf_?)?sess(?:ion)?$", re.IGNORECASE)
 
 
 def assumes_keras(imported: set[str]) -> bool:
-    """Return True if a model in a document with these imports is a Keras model."""
+    """Return True if a model of unknown origin, in a document with these imports, is a Keras model."""
     return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & OTHERS
 
 
@@ -66,7 +66,7 @@ def makes_model(name: str) -> bool:
 
 
 def assumed_by(name: str, attribute: str) -> str:
-    """Return the kind of an outside value from its name and an attribute; "" if unclear."""
+    """Guess the kind of a value from outside the document, from its name and an attribute; "" if unclear."""
     if attribute in OF_KERAS:
         return "model"
     if attribute in OF_LITE:
@@ -75,7 +75,7 @@ def assumed_by(name: str, attribute: str) -> str:
 
 
 def is_model(parameter: str) -> bool:
-    """Return True if a parameter of that name is a model."""
+    """Return True if a parameter with that name is a model."""
     return parameter in _MODELS
 
 
@@ -86,7 +86,7 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Return True if the result of an unread call is a timer for `with`."""
+    """Return True if the result of an unread call is a timer for use with `with`."""
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -102,12 +102,12 @@ _TIMES = re.compile(
 
 
 def times_functions(name: str) -> bool:
-    """Return True if an unread decorator of that name times its function."""
+    """Return True if an unread decorator with that name times its function."""
     root, _, word = name.rpartition(".")
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# Effects of functions by name, other than TensorFlow computation.
+# Effects of functions by name, other than computing with TensorFlow.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -127,7 +127,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# The same by full name, if the last word is not specific enough.
+# The same by full name, for names whose last word is not specific enough.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -144,11 +144,11 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Return what a function of that name does besides computing; "" if unclear."""
+    """Return the effect that a function with that name has besides computing; "" if unclear."""
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
     if name.startswith(RESULT_OF) and not name.startswith(_CAMERA):
-        # A call on another call's result.
+        # The function is called on the result of another call.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
         if parts[-1] == "add_summary":
             return "a summary is written"
@@ -163,7 +163,7 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the dotted name in an unread call's record: `the result of cv2.imread` → `cv2.imread`."""
+    """Return the dotted name in the record of an unread call: `the result of cv2.imread` → `cv2.imread`."""
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 
 
@@ -177,7 +177,7 @@ _MODEL_CALLED = re.compile(
 
 # Functions that only hand computed data to the host.
 _GIVES = words("numpy item tolist dates shape")
-# Libraries whose functions all compute with TensorFlow.
+# Libraries in which all functions compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(
     words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit zfit")
 )
@@ -186,7 +186,7 @@ _ON_TENSORFLOW = frozenset(
 def computes(name: str) -> bool:
     """Return True if an unread call runs a model, judging by its name."""
     word = _last_word(name)
-    # A class creates an object; a method may start with a capital letter too.
+    # A class creates an object, but the name of a method may start with a capital letter too.
     made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
     if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:
         return False
@@ -196,27 +196,27 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return True if an unread call runs a model passed to it, judging by its name."""
+    """Return True if an unread call runs the model passed to it, judging by the call's name."""
     return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 
 def calls_model(name: str) -> bool:
-    """Return True if an unread call is of a model or step and returns what it computes."""
+    """Return True if an unread call calls a model or step, and returns its result."""
     return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_last_word(name))))
 
 
 def is_on_tensorflow(name: str) -> bool:
-    """Return True if an unread call is of a library that computes with TensorFlow."""
+    """Return True if an unread call belongs to a library that computes with TensorFlow."""
     return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of the callee in an unread call's record."""
+    """Return the last word of the callee's name in the record of an unread call."""
     return callee(name).rpartition(".")[2]
 
 
 def runs_tensorflow(name: str) -> bool:
-    """Return True if an unread call may run TensorFlow, such as a model passed to it."""
+    """Return True if an unread call may run TensorFlow, for example through a model passed to it."""
     if name in _HANDS_OUT:
         return False
     dotted = callee(name)

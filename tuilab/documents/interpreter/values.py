@@ -1,4 +1,4 @@
-"""The possible values of a name while code is read without running it."""
+"""The values that a name may have while code is read without running it."""
 
 import ast
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 Shape = tuple[int | None, ...]
 RESULT_OF = "the result of "
-"""How the reason of an unread call's result starts."""
+"""Prefix of the reason recorded for the result of an unread call."""
 
 
 class Value:
@@ -24,7 +24,10 @@ class Known(Value):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Value):
-    """Something unresolved, why, and where. options: its possible values, if known."""
+    """A value that could not be resolved, with the reason and the place.
+
+    options: its possible values, if known.
+    """
 
     reason: str
     line: int
@@ -33,19 +36,19 @@ class Unknown(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Unknown):
-    """An unknown Python number or bool. Reading it does not wait."""
+    """An unknown Python number or bool. The host does not wait to read it."""
 
 
 VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
-# Reason for an unknown number: it changes per iteration.
+# Reason recorded for a number that is unknown because it changes in each iteration.
 COUNTS = (VARIES, COUNTING)
 
 
 @dataclass(frozen=True, slots=True)
 class Told(Unknown):
-    """A partly unknown text.
+    """A text of which only a part is known.
 
-    words: what is known of it, with `{}` for the rest; times: the regions in it.
+    words: the known part, with `{}` for the rest; times: the regions whose times it contains.
     """
 
     words: str = ""
@@ -54,7 +57,7 @@ class Told(Unknown):
 
 @dataclass(frozen=True, slots=True)
 class Api(Value):
-    """Something of an imported library, by its canonical dotted name: `tf.signal.stft`, `time.time`.
+    """A name in an imported library, in canonical dotted form: `tf.signal.stft`, `time.time`.
 
     spelled: as in the source (`K.get_value`). real: the name in another library, if the canonical name stands
     for it (`keras.saving`, known here as `tf.keras.saving`).
@@ -67,7 +70,10 @@ class Api(Value):
 
 @dataclass(eq=False, slots=True)
 class Listing(Value):
-    """A list, tuple or set. open: it has further unknown items. born: what traced its creation."""
+    """A list, tuple or set.
+
+    open: it has further unknown items. born: the function that was being traced when it was created.
+    """
 
     kind: Literal["list", "tuple", "set"]
     items: list[Value]
@@ -85,7 +91,7 @@ class Mapping(Value):
 
 @dataclass(frozen=True, slots=True)
 class Many(Value):
-    """`count` values that are all like `element`; None if the count is not known."""
+    """A number of values that are all like `element`; `count` is None if the number is unknown."""
 
     element: Value
     count: int | None
@@ -93,7 +99,7 @@ class Many(Value):
 
 @dataclass(frozen=True, slots=True)
 class Span(Value):
-    """`range(start, stop, step)`; None for an unknown part."""
+    """`range(start, stop, step)`; None for each unknown part."""
 
     start: int | None
     stop: int | None
@@ -101,7 +107,7 @@ class Span(Value):
 
     @property
     def count(self) -> int | None:
-        """The number of values."""
+        """The number of values in the range."""
         if self.start is None or self.stop is None or not self.step:
             return None
         return max(0, -((self.start - self.stop) // self.step))
@@ -109,9 +115,9 @@ class Span(Value):
 
 @dataclass(eq=False, slots=True)
 class Tensor(Value):
-    """A tensor or array, with its known shape and dtype.
+    """A tensor or array, with its shape and dtype as far as known.
 
-    made: index of the event that made it. inside: a dataset element or a symbolic tensor of a graph.
+    made: index of the event that made it. inside: it is a dataset element or a symbolic tensor of a graph.
     """
 
     shape: Shape | None
@@ -123,9 +129,9 @@ class Tensor(Value):
 
 @dataclass(eq=False, slots=True)
 class Function(Value):
-    """A function of the document, or of the neighbouring module `file`.
+    """A function in the document, or in the neighbouring module `file`.
 
-    kind: how it is called when found in a class.
+    kind: how it is called if it is found in a class.
     """
 
     node: "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
@@ -140,7 +146,10 @@ class Function(Value):
 
 @dataclass(eq=False, slots=True)
 class Module(Value):
-    """A module in the document's folder: the scope of its names; package: its folder, if it has one."""
+    """A module in the document's folder.
+
+    It has the scope of its names, and the folder of its package, if any.
+    """
 
     name: str
     scope: Any
@@ -149,9 +158,10 @@ class Module(Value):
 
 @dataclass(eq=False, slots=True)
 class Graph(Value):
-    """The result of `tf.function`. jit: compiled by XLA; None if that is not known.
+    """The result of `tf.function`.
 
-    name: its name in the document, "" if that is its function's name.
+    jit: whether XLA compiles it; None if unknown. name: its name in the document, "" if it has the name of
+    its function.
     """
 
     target: Value
@@ -162,7 +172,7 @@ class Graph(Value):
 
 @dataclass(eq=False, slots=True)
 class Partial(Value):
-    """`functools.partial`."""
+    """The result of `functools.partial`."""
 
     target: Value
     args: tuple[Value, ...]
@@ -171,7 +181,7 @@ class Partial(Value):
 
 @dataclass(eq=False, slots=True)
 class Class(Value):
-    """A class of the document. body: the scope of its body."""
+    """A class in the document. body: the scope of its body."""
 
     name: str
     members: dict[str, Value]
@@ -180,7 +190,7 @@ class Class(Value):
     body: Any = None
 
     def find(self, name: str) -> Value | None:
-        """Return a member, its own or inherited from another class of the document."""
+        """Return a member of the class, its own or inherited from another class in the document."""
         if name in self.members:
             return self.members[name]
         for base in self.bases:
@@ -220,7 +230,7 @@ class Bound(Value):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One link of a `tf.data` chain: method name, and arguments by parameter."""
+    """One step in a `tf.data` chain: the method's name, and its arguments by parameter."""
 
     name: str
     arguments: dict[str, Value]
@@ -230,20 +240,23 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Dataset(Value):
-    """A `tf.data` pipeline: its source and all later steps. element: what it yields, batches included."""
+    """A `tf.data` pipeline: its source and all later steps.
+
+    element: the value that it yields, after batching.
+    """
 
     steps: tuple[Step, ...]
     element: Value
 
     @property
     def line(self) -> int:
-        """The line of its source."""
+        """Line number of its source."""
         return self.steps[0].line
 
 
 @dataclass(eq=False, slots=True)
 class Layer(Value):
-    """A Keras layer: the last part of its class name, and arguments by parameter."""
+    """A Keras layer: the last part of the class's name, and the arguments by parameter."""
 
     name: str
     arguments: dict[str, Value]
@@ -252,10 +265,10 @@ class Layer(Value):
 
 @dataclass(eq=False, slots=True)
 class Model(Value):
-    """A Keras model of known layers. open: it may have others.
+    """A Keras model with known layers.
 
-    assumed: only its name or origin says that it is a model.
-    metrics: from compile(), None if not known.
+    open: it may have further layers. assumed: only its name or origin suggests that it is a model. metrics:
+    those given to compile(), None if unknown.
     """
 
     layers: list[Value]
@@ -267,7 +280,7 @@ class Model(Value):
 
 @dataclass(frozen=True, slots=True)
 class Clock(Value):
-    """A clock reading. event: index of the reading."""
+    """A clock reading. event: index of the event that reads the clock."""
 
     event: int
 
@@ -283,8 +296,8 @@ class Elapsed(Value):
 class DeviceObject(Value):
     """A physical or logical device, as an object and not a string.
 
-    `list_physical_devices` returns `Many` of them, in a number that the host decides. Its names are rejected
-    where a device name is needed.
+    `list_physical_devices` returns `Many` of them, and their number depends on the host. A physical device's
+    name is rejected if a call needs a logical one.
     """
 
     family: str
@@ -293,9 +306,9 @@ class DeviceObject(Value):
 
 @dataclass(frozen=True, slots=True)
 class Scoped(Value):
-    """The result of `tf.device(…)`. families:
+    """The result of `tf.device(…)`.
 
-    `CPU`, `GPU`; several if a condition decides; "?" if unknown.
+    families: `CPU`, `GPU`; several if they depend on a condition; "?" if unknown.
     """
 
     families: tuple[str, ...]
@@ -304,7 +317,7 @@ class Scoped(Value):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject(Value):
-    """A library object with relevant state: a decorator that waits for its function, a Timer.
+    """A library object whose state matters: a decorator that waits for its function, or a Timer.
 
     kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: depends on the kind.
     """
@@ -324,7 +337,7 @@ def is_number(value: Value | None) -> bool:
 
 
 def integer(value: Value | None) -> int | None:
-    """Return a constant whole number, also if written as a float without a fraction."""
+    """Return the value as an int if it is a constant whole number, such as 3 or 3.0; else None."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value
@@ -334,7 +347,7 @@ def integer(value: Value | None) -> int | None:
 
 
 def text(value: Value | None) -> str | None:
-    """Return a constant text."""
+    """Return the value if it is a constant text."""
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
@@ -343,14 +356,14 @@ _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
 def truth(value: Value | None) -> bool | None:
-    """Return the truth value; None if not known."""
+    """Return the truth value; None if unknown."""
     match value:
         case Known():
             return bool(value.value)
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
         case Api() if value.name.partition(".")[0] not in _READ:
-            # Possibly a setting in an unread module.
+            # It may be a setting in an unread module.
             return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True
@@ -359,7 +372,7 @@ def truth(value: Value | None) -> bool | None:
 
 
 def shape_of(value: Value | None) -> Shape | None:
-    """Return a shape given as a list or tuple of numbers, or as one number."""
+    """Return the shape that a list or tuple of numbers, or a single number, describes."""
     if isinstance(value, Listing) and not value.open:
         return tuple(integer(item) for item in value.items)
     number = integer(value)
