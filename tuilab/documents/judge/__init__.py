@@ -1,4 +1,4 @@
-"""Decide what each timed region is, once per document."""
+"""Decides once per document what each timed region measures."""
 
 from tuilab.documents.judge.decide import decide
 

@@ -1,4 +1,4 @@
-"""Make the timings of a document."""
+"""Creates the timings of a document."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def decide(examples: Sequence[Example]) -> None:
-    """Set the timings of a document's examples. Their titles must be set."""
+    """Set the timings of a document's examples. The titles of the regions must already be set."""
     of_document: dict[Region, Timing] = {}
     for example in examples:
         shown = {region for region in example.clocked if _is_shown(example, region)}
@@ -72,7 +72,7 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if somebody reads the time as a figure, and not only a loop that it controls."""
+    """Return True if somebody reads the time as a figure. A time that only controls a loop is not shown."""
     shown = region.told or region.gathered or region.beside or not region.paces
     return bool(shown) and not region.discarded and example.trace.events[region.first].place.traced is None
 
@@ -81,7 +81,7 @@ def _extent(example: Example, region: Region) -> Literal["calls", "lap", "total"
     if _holds_others(example, region):
         return "total"
     events = example.trace.events
-    # A lap ends in a loop that started after it, so that it includes earlier iterations.
+    # A lap ends in a loop that started after the lap, so that it includes earlier iterations.
     is_lap = len(events[region.last].place.loops) > len(events[region.first].place.loops)
     return "lap" if is_lap else "calls"
 
@@ -93,7 +93,7 @@ def _holds_others(example: Example, region: Region) -> bool:
     begins = trace.events[region.first].place
     if not begins.branches:
         return True
-    # A timing in another branch is not one of its parts.
+    # A timing in another branch is not part of this one.
     return any(
         region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
         for r in trace.regions

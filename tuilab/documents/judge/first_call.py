@@ -1,4 +1,4 @@
-"""First calls: work that never ran before the clock starts."""
+"""Finds first calls: work that did not run before the clock starts."""
 
 import re
 from functools import lru_cache
@@ -13,14 +13,14 @@ from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Valu
 from tuilab.documents.judge.purpose import ANSWER
 from tuilab.documents.timing import FirstCall, Timing
 
-# Number of eager calls after which the first call's overhead is negligible.
+# Number of eager calls after which the overhead of the first call is negligible.
 MANY, MANY_ON_GPU = 1_000, 100_000
-# Number of graph runs that take longer than tracing.
+# Number of graph runs that together take longer than tracing.
 MANY_RUNS = 50_000
-# Dropped samples, statistics that a slow first sample does not affect, and one that it does.
+# Code that drops samples, statistics that a slow first sample does not affect, and one that it affects.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-# Names that may collect samples: a time, a benchmark's result or a list is added to them.
+# Names of objects that may collect samples: a time, a benchmark's result or a list is added to them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -36,11 +36,10 @@ _MEAN = re.compile(
 
 
 def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | None:
-    """Return the first call if a timing's work never ran before, as far as the trace shows.
+    """Return the first call in a timing, if the trace shows no earlier run of its work.
 
-    None if the work is warm, if the first call is meant, or if its cost does not show.
-
-    numbered: an earlier time is called that of a first call.
+    None if the work is warm, if a first call is intended, or if its cost does not affect the figure.
+    numbered: an earlier time is labelled as that of a first call.
     """
     region, work, lap = timing.region, timing.work, timing.extent == "lap"
     if (
@@ -50,13 +49,13 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
         or (lap and not _is_of_steps(example, region))
     ):
         return None
-    # If the clock starts in a loop and continues after it, earlier iterations may have run before.
+    # If the clock starts in a loop and continues after it, earlier iterations may already have run the work.
     starts_later = len(timing.begins.loops) > len(example.trace.events[region.last].place.loops)
     if starts_later or _is_meant(example, timing, numbered):
         return None
     anew = _leaves_out(example)
-    # Unknown code may have run it before, in this function or in its caller; except for a session created
-    # while the clock runs, or work created by an uncalled function.
+    # Unknown code may have run the work before, in this function or in its caller. Exceptions: a session
+    # that is created while the clock runs, and work that an uncalled function created.
     uncalled = timing.begins.uncalled
     cold = work.name == "sess.run" and _makes_session(timing.events)
     if not cold and example.facts.ran_before(work, region.first, anew):
@@ -67,17 +66,17 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     own = not uncalled or example.facts.is_own(work, region.first)
     if not cold and not own and not timing.compared:
         return None
-    # An unknown call cannot run a model that it never received.
+    # An unknown call cannot run a model that was never passed to it.
     value = subject_value(work)
     known = _is_known(example, region, work, value)
     unclear = example.facts.may_have_run(work, region.last if known else region.first)
     unclear = unclear or (not known and bool(timing.unresolved))
-    # If the example says that it omits the creation of its subject, nothing ran it before.
+    # If the example says that it omits the creation of its subject, the subject has not run before.
     unclear = unclear and not (anew and known and not uncalled)
     sure = cold or (own and not unclear)
     likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
     likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
-    # An article may omit earlier runs; a script or notebook is complete.
+    # An article may omit earlier runs, but a script or notebook is complete.
     whole = example.block.script or example.block.notebook
     made = example.facts.is_created(value)
     likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
@@ -87,18 +86,18 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     # A loop around the region takes several samples.
     if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
-        # Each time is shown, only some are used, or a slow first one does not affect the statistic.
+        # Each time is shown, only some times are used, or a slow first one does not affect the statistic.
         if (is_robust(example.block.code) or region.picked) and not remade:
             return None
         sure = sure and (region.gathered or remade)
         likely = likely and (region.gathered or remade)
         count = None
-    # The first lap of a loop includes that cost.
+    # The first lap of a loop includes the cost of the first call.
     return FirstCall(None if lap else count, sure and not lap, likely)
 
 
 def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
-    """Return True if the document shows what the work runs, and who receives it."""
+    """Return True if the document shows what the work runs, and which calls receive it."""
     if work.name == SAVED or _is_own_interpreter(value):
         return True
     if work.name == "sess.run":
@@ -107,32 +106,32 @@ def _is_known(example: Example, region: Region, work: TraceEvent, value: Value |
 
 
 def _negligible_from(work: TraceEvent) -> float:
-    """Return the number of calls from which the first one's overhead is negligible."""
+    """Return the number of calls at which the overhead of the first one becomes negligible."""
     if work.kind == "graph":
         return MANY_RUNS
     if work.kind == "train":
         return MANY
     if work.kind in ("op", "create", "host-op") and work.name != SAVED:
-        # On a GPU the first call starts the device, as long as ten thousand small ones take.
+        # On a GPU the first call starts the device, which takes as long as ten thousand small calls.
         return MANY_ON_GPU if "GPU" in work.place.families else MANY
     return inf
 
 
 def _is_own_interpreter(value: Value | None) -> bool:
-    """Return True for a TFLite interpreter that the document creates."""
+    """Return True if the work runs a TFLite interpreter that the document creates."""
     return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 
 @lru_cache(maxsize=8)
 def is_robust(code: str) -> bool:
-    """Return True if the statistics of several samples are not affected by a slow first one."""
+    """Return True if a slow first sample does not affect the statistics of the samples."""
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
     return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """True if a time that starts before a loop and ends in it covers only some of its steps."""
+    """Return True if a time that starts before a loop and ends in it covers only some of the loop's steps."""
     if region.by or region.rate:
         return True
     events = example.trace.events
@@ -142,7 +141,7 @@ def _is_of_steps(example: Example, region: Region) -> bool:
 
 
 def _leaves_out(example: Example) -> bool:
-    """Return True if an example of a page says that its objects are made as in an earlier one."""
+    """Return True if an example says that its objects are created as in an earlier example."""
     block = example.block
     if block.script or block.notebook:
         return False
@@ -158,19 +157,19 @@ _AS_BEFORE = re.compile(
 )
 
 
-# Words in a label or comment that show that first calls are intended.
+# Words in a label or comment which show that first calls are intended.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
     r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
-# Numbered calls: the cost of each is shown.
+# Words that number the calls, so that the cost of each is shown.
 _NUMBERED = re.compile(
     r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
 )
 _WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
-# Maximum distance of a warm-up comment above a reading, and of its call below it.
+# Maximum number of lines from a warm-up comment down to a reading, and down to the warm-up call.
 _ABOVE, _BELOW = 40, 3
 
 
@@ -180,9 +179,9 @@ def means_first_call(words: str) -> bool:
 
 
 def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
-    """Return True if the first call is intended, or was warmed up by an unknown call.
+    """Return True if a first call is intended, or if an unknown call was the warm-up.
 
-    A comment is not a call: a warm-up comment counts if the following code may be one.
+    A warm-up comment alone is not a warm-up: it counts only if the code after it may be one.
     """
     region, called = timing.region, timing.label
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
@@ -199,29 +198,29 @@ def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
 
 
 def main_work(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the purpose of the region: a graph, a training, or eager ops."""
+    """Return the main work in the region: a graph, a training, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # Next to an unknown call, single ops do not show whether the whole ran before.
+        # Next to an unknown call, single ops do not show whether all of the work ran before.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
             if not found:
                 continue
-        # Generated data is only what is timed if nothing else is.
+        # Generated data is the subject only if the region times nothing else.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:
-            # Choose the work that runs most often, not a slice that feeds it.
+            # Choose the work that runs most often, not a slice that feeds the work.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
     # An unread call runs a model, judging by its name.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
-    """Return True if a session is created, in which nothing has run before."""
+    """Return True if the region creates a session, in which nothing has run before."""
     return any(event.kind == "build" and event.name.endswith("Session") for event in events)
 
 

@@ -1,4 +1,4 @@
-"""The purpose of a time: a comparison, or only a log."""
+"""Decides the purpose of a time: a comparison, or only a log."""
 
 import re
 from collections import Counter
@@ -11,13 +11,13 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
-# Labels of the time that a model takes for one answer.
+# Labels for the time that a model takes to give one answer.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )
-# Calls of a model or graph.
+# Kinds of event that call a model or graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
-# Words that show that times are compared, not only logged.
+# Words which show that times are compared, not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
     r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
@@ -31,35 +31,40 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _GRADIENTS = words("apply_gradients minimize train_on_batch fit fit_generator train_step")
-# Functions that change weights by a computed gradient.
+# Functions that apply a computed gradient to weights.
 _CHANGES = words("assign assign_add assign_sub apply_gradients update_weights step")
 
 
-# Other libraries' optimizers, in the records of unread calls.
+# Optimizers of other libraries, in the records of unread calls.
 _OPTIMIZERS = tuple(
     RESULT_OF + name for name in ("torch.optim.", "optax.", "jax.example_libraries.optimizers.")
 )
 
 
 def trains(events: list[TraceEvent]) -> bool:
-    """Return True if a model is trained: by its methods, by gradients, or by another library's optimizer."""
+    """Return True if the events train a model: with its methods, with gradients, or with another library's
+    optimizer.
+    """
     known = [e.name.rpartition(".")[2] for e in events if e.kind in ("train", "op", "build")]
     if any(word in _GRADIENTS for word in known):
         return True
     unread = [e.name for e in events if e.kind == "opaque"]
-    # A gradient alone is like any other computation; unread code may use it for training.
+    # A gradient alone is like any other computation, but unread code may use it for training.
     uses = bool(unread) or any(word in _CHANGES for word in known)
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
 
 def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if something trains or is written, or if the words near a time are those of a log."""
-    # A training loop prints its number of epochs and its loss.
+    """Return True if the region trains or writes something, or if the words near the time are typical of a
+    log.
+    """
+    # A training loop prints the number of epochs and the loss.
     is_training = trains(events) or any(
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     called, function = label(region), example.trace.events[region.first].place.function
-    # A function with a training name may still measure: gathered times are figures if nothing is trained.
+    # A function whose name suggests training may still measure: if nothing is trained, gathered times are
+    # figures.
     called = called if region.gathered and not is_training else f"{called} {function}"
     logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
     return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
@@ -68,25 +73,25 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time that may be a log is one, because nothing shows that speed matters."""
+    """Return True if a time that may be a log is a log, because nothing shows that speed matters."""
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
 
 
 def _is_placed(events: list[TraceEvent]) -> bool:
-    """Return True if most computation requests a device."""
+    """Return True if the code requests a device for most of the computation."""
     work = [bool(e.place.families) for e in events if e.kind in ("op", "graph", "train")]
     return 2 * sum(work) > len(work)
 
 
-# Parts of two labels that compare ways of doing the same thing.
+# Words in two labels that compare ways to do the same thing.
 _CONTRAST = re.compile(
     r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# Common label words without information, and words for parts and laps of one program.
+# Common words in labels that carry no information, and words for parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )
@@ -103,18 +108,18 @@ _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
 def label(region: Region) -> str:
-    """Return the words printed with a time, and the name that it is bound to."""
+    """Return the words printed with a time, and the name to which it is bound."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 
 def counterpart(example: Example, region: Region) -> Region | None:
-    """Return a time that it is compared with: in a ratio, a line, a table, or by labels; None if none.
-
-    Two trainings are compared if their labels are similar and distinguish ways, models or sizes.
+    """Return a time with which this one is compared: in a ratio, a line, a table, or by labels; None if there
+    is none. Two trainings count as compared if their labels are similar but name different methods, models or
+    sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
-    # The parts of one program are printed together too: only equal work is a comparison.
+    # The parts of one program are printed together too. Only times for equal work are a comparison.
     for number in region.beside:
         other = example.trace.inside(regions[number])
         if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
@@ -123,12 +128,12 @@ def counterpart(example: Example, region: Region) -> Region | None:
     return next((r for r in apart if r is not region and _is_parallel(example, region, r)), None)
 
 
-# Maximum number of timings to search for a comparison.
+# Maximum number of timings that are searched for a comparison.
 _MOST_SEARCHED = 64
 
 
 def _is_parallel(example: Example, one: Region, other: Region) -> bool:
-    """Return True if two labels differ only in what distinguishes two ways of doing the same thing."""
+    """Return True if two labels differ only in words that distinguish two ways to do the same thing."""
     first, second = label(one), label(other)
     if first == second and (_TOLD.search(first) or one.line == other.line):
         return False
@@ -139,13 +144,13 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    # Two unlabelled figures of consecutive trainings are meant to be compared.
+    # Two unlabelled figures for consecutive trainings are meant to be compared.
     bare = not _TOLD.search(f"{first} {second}")
     return all(map(trains, inside)) and (bare or are_alike(first, second))
 
 
 def are_alike(first: str, second: str) -> bool:
-    """Return True if two labels differ only in what distinguishes ways, models or sizes."""
+    """Return True if two labels differ only in words that distinguish methods, models or sizes."""
     if _LAP.search(first) or _LAP.search(second):
         return False
     named, called = ({word.lower() for word in _TOLD.findall(text)} - _FILLING for text in (first, second))
@@ -158,7 +163,7 @@ def _trainings(events: list[TraceEvent]) -> frozenset[str]:
 
 
 def is_long(event: TraceEvent) -> bool:
-    """Return True for a training of several epochs, which has no figure per call."""
+    """Return True for a training with several epochs, which gives no figure per call."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
@@ -172,13 +177,15 @@ def is_about_speed(example: Example, region: Region) -> bool:
 
 
 _JOINS = re.compile(r"[_.-]")
-# The first lines of a script, with their comments and texts.
+# The first lines of a script, with their comments and strings.
 _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if a figure is meant for comparison: gathered, divided, a rate, or described as speed."""
+    """Return True if a figure is meant for comparison: it is gathered, divided, a rate, or described as
+    speed.
+    """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True
     if region.beside or _NAMED.search(label(region)) or _is_only_timed(example, events):
@@ -188,12 +195,12 @@ def compares(example: Example, region: Region, events: list[TraceEvent], about_s
     return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
 
-# A label that names a device.
+# The label names a device.
 _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
 def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
-    """Return True if the result of the timed call is not used: then its time is the purpose."""
+    """Return True if the code does not use the result of the timed call, so that only its time matters."""
     for event in events:
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
@@ -203,7 +210,8 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # Of calls on their own line, only a prediction counts: a training is called for its effect.
+            # Of the calls on their own line, only a prediction counts, because a training is called for its
+            # effect.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             used, bound = _names(example.block.code)
@@ -213,7 +221,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
 
 @lru_cache(maxsize=4)
 def _names(code: str) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each name stands in the code, and how often it is assigned."""
+    """Return how often each name occurs in the code, and how often it is assigned."""
     return Counter(re.findall(r"\w+", code)), Counter(re.findall(r"\b\w+\b(?=\s*=[^=])", code))
 
 

@@ -1,4 +1,4 @@
-"""Device work that is unfinished when the clock is read."""
+"""Finds device work that is unfinished when the clock is read."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ _WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
 
 
 def unfinished(example: Example, events: Iterable[TraceEvent]) -> tuple[TraceEvent, ...]:
-    """Return the device work that nothing waits for; a wait in another branch does not count."""
+    """Return the device work for which the code does not wait. A wait in another branch does not count."""
     waiting: list[TraceEvent] = []
     for event in events:
         if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
@@ -25,7 +25,7 @@ def unfinished(example: Example, events: Iterable[TraceEvent]) -> tuple[TraceEve
 
 def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     """Return True if the op can only run on the CPU, where eager ops finish before their call returns."""
-    # An integer product has no GPU kernel; elsewhere only int32 stays on the host.
+    # An integer product has no GPU kernel. For other ops, only int32 stays on the host.
     of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
@@ -34,7 +34,7 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     given_back = isinstance(event.result, Known | Number) and any(
         v is event.result for v in event.arguments.values()
     )
-    # A graph computes an expression of Python numbers once, as a constant.
+    # A graph computes an expression of Python numbers only once, as a constant.
     given_back = given_back or (
         isinstance(event.result, Known) and isinstance(event.result.value, int | float)
     )

@@ -1,1 +1,3 @@
-"""Turn recognised workloads into presets: what to measure, the prose's claims, and the file."""
+"""Turns recognised workloads into presets: builds them, extracts claims from the prose, and writes
+the file.
+"""

@@ -1,4 +1,4 @@
-"""Turn recognised workloads into presets."""
+"""Turns recognised workloads into presets."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def presets(
 ) -> list[Preset]:
     """Return a preset for each workload of an example, named after the document.
 
-    preview: include the claims of its prose.
+    preview: include the claims in the document's prose.
     """
     out: list[Preset] = []
     names: set[str] = set()
@@ -92,7 +92,10 @@ def _preset(
 
 
 def arms(found: Found) -> ArmSelection:
-    """Return the arms in the code. What it leaves open stays open: without a scope, any device."""
+    """Return the arms that the code runs.
+
+    Properties that the code leaves open stay open: without a device scope, any device.
+    """
     devices: tuple[str, ...] = ("CPU", "GPU")
     if found.devices and not found.anywhere and found.workload != "pingpong":
         devices = tuple(d for d in devices if d in found.devices)
@@ -109,7 +112,7 @@ def arms(found: Found) -> ArmSelection:
 
 
 def _name(document: Document, example: int, workload: str) -> str:
-    """Return `000-1-stft`, or the document's id if it has no number."""
+    """Return a name such as `000-1-stft`; without a number, it starts with the document's id."""
     slug = _OTHER.sub("-", (document.number or document.id or "document").lower()).strip("-")
     tail = f"-{example}-{workload}"
     return (slug[: _LONGEST_NAME - len(tail) - 3].strip("-") or "document") + tail

@@ -1,4 +1,4 @@
-"""Statements about speed in the prose near an example, turned into conditions by plain patterns."""
+"""Turns statements about speed in the prose near an example into conditions, through text patterns."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tuilab.model.sanitize import sanitize_line
 MARK = "Read by machine: "
 MOST_CLAIMS = 3
 MARGIN, INPUT_SHARE, COPY_SHARE = 1.5, 0.2, 0.5
-# Lines of prose before and after the code that count as near it.
+# Number of lines before and after the code whose prose counts as near it.
 BEFORE, AFTER = 2, 12
 
 _FLAGS = re.IGNORECASE
@@ -46,7 +46,7 @@ _CPU, _GPU = ArmPattern(device="CPU"), ArmPattern(device="GPU")
 
 
 def claims(example: Example, workload: str) -> tuple[Claim, ...]:
-    """Return the prose's claims about this workload near the example, each with its sentence."""
+    """Return the claims about this workload in the prose near the example, each with its sentence."""
     found: dict[str, Claim] = {}
     for sentence in _near(example):
         for text, condition in _read(sentence, workload):
@@ -71,7 +71,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
         margin = f" by {MARGIN} times or more" if by > 1 else ""
         cpu = any(p.search(plain) for p in _CPU_WINS)
         gpu = any(p.search(plain) for p in _GPU_WINS)
-        # A sentence that matches both directions is not understood.
+        # A sentence that matches both directions cannot be interpreted.
         if cpu and not gpu:
             yield f"the CPU is faster than the GPU{margin}.", Faster(a=_CPU, b=_GPU, by=by)
         elif gpu and not cpu:

@@ -1,4 +1,4 @@
-"""Presets as TOML files, without default values."""
+"""Writes presets as TOML files, without default values."""
 
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,18 @@ import tomli_w
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 
-# The file's name and location replace these.
+# The name and location of the file replace these fields.
 _NOT_WRITTEN = ("name", "file")
 
 
 def dumps(preset: Preset) -> str:
-    """Return the preset as TOML that `catalogue` reads back as the same preset."""
+    """Return the preset as TOML. `catalogue` reads the same preset from it."""
     data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
     return tomli_w.dumps(data, multiline_strings=True)
 
 
 def write(preset: Preset, folder: Path) -> Path:
-    """Write `<name>.toml` into the folder, created if needed. Raises OSError."""
+    """Write `<name>.toml` into the folder, which is created if needed. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{preset.name}.toml"
     write_text(target, [dumps(preset)])
@@ -28,7 +28,7 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts without default values; TOML has no null."""
+    """Convert structs to dicts without default values, because TOML has no null."""
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__
         out: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""Turn bytes into a document: the code in a script, notebook or article, and the prose around it."""
+"""Turns bytes into a document: the code in a script, notebook or article, and the prose around it."""

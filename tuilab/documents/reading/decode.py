@@ -1,4 +1,4 @@
-"""Decode bytes of unknown encoding."""
+"""Decodes bytes of unknown encoding."""
 
 import codecs
 
@@ -17,9 +17,9 @@ MARKS = tuple(mark for mark, _ in _MARKS)
 
 
 def decode(data: bytes) -> str:
-    """Decode the first LARGEST bytes: by byte order mark, as UTF-8, else as Windows-1252.
+    """Decode the first LARGEST bytes: by their byte order mark, as UTF-8, or else as Windows-1252.
 
-    Never raises: isolated invalid bytes in UTF-8 become U+FFFD. Line ends become line feeds.
+    Never raises. Isolated invalid bytes in UTF-8 become U+FFFD. Line ends become line feeds.
     """
     data = data[:LARGEST]
     for mark, encoding in _MARKS:

@@ -1,11 +1,13 @@
-"""Python as printed in articles: IPython magics, shell lines and interpreter prompts, line by line."""
+"""Converts Python as printed in articles to plain Python, line by line: IPython magics, shell lines and
+interpreter prompts.
+"""
 
 import ast
 import re
 import warnings
 from dataclasses import dataclass
 
-# Names that replace a magic in the parsed code. No real code uses them.
+# Names that replace a magic in the parsed code. Real code does not use them.
 TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
     "_ipython_timeit_",
     "_ipython_timeit_once_",
@@ -16,7 +18,7 @@ TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
 )
 _STATEMENTS = {"timeit": TIMEIT, "time": TIME}
 _CELLS = {"timeit": WHOLE_TIMEIT, "time": WHOLE_TIME}
-# Including an assignment target, which is not followed.
+# The match includes the target of an assignment, whose value is not followed.
 _MAGIC = re.compile(
     r"^(?P<indent>[ \t]*)(?:[A-Za-z_]\w*\s*=\s*(?=%time))?(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$"
 )
@@ -30,10 +32,10 @@ _OTHER_LANGUAGES = ("bash", "sh", "html", "javascript", "writefile", "script", "
 
 @dataclass(frozen=True)
 class Plain:
-    """Code that Python's parser accepts, with the same number of lines.
+    """Code that Python's parser accepts, with the same number of lines as the original.
 
-    magics: (0-based line, name) of each IPython magic. cell: the magic that times the whole code.
-    session: it is an interpreter session with prompts and results.
+    magics: (0-based line, name) of each IPython magic. cell: the magic that times the whole code. session:
+    the code is an interpreter session with prompts and results.
     """
 
     lines: tuple[str, ...]
@@ -43,13 +45,13 @@ class Plain:
 
 
 def plain(code: str) -> Plain:
-    """Remove prompts and their output, magics and shell lines from the code."""
+    """Remove prompts, their output, magics and shell lines from the code."""
     lines = code.split("\n")
     session = is_session(lines)
     if session:
         lines = _without_prompts(lines)
     if not session and any("%" in line and _MAGIC.match(line) for line in lines) and is_whole(lines):
-        # The apparent magic is inside a string.
+        # The line that looks like a magic is inside a string.
         return Plain(tuple(lines))
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()
@@ -75,8 +77,8 @@ def plain(code: str) -> Plain:
 
 
 def _statement(name: str, rest: str) -> str:
-    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`, which parses on one line with any
-    statement.
+    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`, which can hold any statement on the same
+    line.
     """
     word = _STATEMENTS.get(name, "")
     options = _OPTIONS.match(rest)
@@ -86,13 +88,13 @@ def _statement(name: str, rest: str) -> str:
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
     if body.endswith(":"):
-        # The following lines do not belong to the magic.
+        # The lines after this one do not belong to the magic.
         return body
     return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
 
 
 def _is_once(rest: str) -> bool:
-    """Return True if the options of a `timeit` request one run of one loop."""
+    """Return True if the options of `timeit` request a single run of a single loop."""
     options = _OPTIONS.match(rest)
     return bool(options and _ONE_RUN.search(options[0]) and _ONE_LOOP.search(options[0]))
 
@@ -101,7 +103,9 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return True for a session: the first line has a prompt, or any line if it is not Python."""
+    """Return True for an interpreter session: the first line has a prompt, or another line has one and the
+    lines are not Python.
+    """
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
         return True
@@ -139,5 +143,7 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Return True if an article's code comes from a notebook: it sets one up, or has cell magics."""
+    """Return True if the code in an article comes from a notebook, because it sets up a notebook or has cell
+    magics.
+    """
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

@@ -2,7 +2,7 @@
 
 import msgspec
 
-# Limits per document: pieces of code, and characters of code.
+# Limits per document: number of pieces of code, and characters of code.
 MOST_EXAMPLES, MOST_CODE = 1_000, 400_000
 
 
@@ -12,30 +12,30 @@ class Passage(msgspec.Struct, frozen=True):
     line: int
     """Line number in the document, from 1."""
     text: str
-    """As found."""
+    """The text of the line, as in the document."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of Python in a document: an example."""
+    """A piece of Python code in a document: an example."""
 
     number: int
-    """From 1."""
+    """Number of the example, from 1."""
     heading: str
     """The heading above it; "" if none."""
     line: int
     """Line number of its first line of code, from 1."""
     code: str
-    """As found, dedented."""
+    """The code as in the document, dedented."""
     before: tuple[Passage, ...] = ()
-    """The prose that introduces it."""
+    """The prose that introduces the code."""
     after: tuple[Passage, ...] = ()
-    """The prose that comments on it."""
+    """The prose that comments on the code."""
     notebook: bool = False
-    """It is a notebook cell, where IPython magics are valid."""
+    """True for a notebook cell, in which IPython magics are valid."""
     cell: int = 0
-    """Cell number in the notebook's file, from 1; 0 for other documents."""
+    """Number of the cell in the notebook, from 1; 0 for other documents."""
     script: bool = False
-    """A whole Python file."""
+    """True for a whole Python file."""
 
     @property
     def last_line(self) -> int:
@@ -47,18 +47,18 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """A document's cleaned text, with its examples in order."""
 
     title: str = ""
-    """From the front matter, the first heading, or the file's name."""
+    """Title from the front matter, the first heading, or the file's name."""
     date: str = ""
-    """As written in the front matter."""
+    """Date, as written in the front matter."""
     id: str = ""
-    """From the front matter, else the file's name."""
+    """Id from the front matter, else the file's name."""
     number: str = ""
-    """From a file name such as `000_….txt`, else ""."""
+    """The number in a file name such as `000_….txt`, else ""."""
     lines: tuple[str, ...] = ()
-    """The displayed text; for a notebook, its cells as text."""
+    """The lines of the displayed text; for a notebook, its cells as text."""
     blocks: tuple[Block, ...] = ()
-    """The code examples."""
+    """The code examples, in order."""
     notes: tuple[Passage, ...] = ()
-    """What could not be read, and where."""
+    """Parts that could not be read, with their lines."""
     unreadable: str = ""
-    """What it should be, if nothing could be read."""
+    """The expected kind of file, if nothing could be read; else ""."""

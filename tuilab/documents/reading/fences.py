@@ -1,4 +1,4 @@
-"""Find the code in Markdown or plain text."""
+"""Finds the code in Markdown or plain text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 
 @dataclass
 class CodePiece:
-    """Lines first … last (0-based, inclusive) of code; with its markup: start … end.
+    """A piece of code: lines first … last (0-based, inclusive), or start … end including its markup.
 
     language: from the fence, "" if not given; `indented` for indented code, `pre` for HTML.
     """
@@ -27,7 +27,7 @@ class CodePiece:
 
 
 def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
-    """Yield every fenced, `<pre>` or indented piece from line `start` on."""
+    """Yield every fenced, `<pre>` or indented piece of code from line `start` on."""
     index, blank = start, True
     while index < len(lines):
         line = lines[index]
@@ -48,7 +48,9 @@ def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
 
 
 def language(info: str) -> str:
-    """Return a fence's language: `python`, `{.python}`, `py3 title="x"`, `{code-cell} ipython3`."""
+    """Return the language that a fence names, as in `python`, `{.python}`, `py3 title="x"`, `{code-cell}
+    ipython3`.
+    """
     words = [w.lower() for w in _WORD.findall(info[:200])]
     if words[:1] in (["code"], ["code-cell"], ["code-block"]):
         words = words[1:]
@@ -61,7 +63,7 @@ def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
     index = at + 1
     while index < len(lines) and not closer.match(lines[index]):
         again = _OPEN.match(lines[index])
-        # A missing closing fence: closing fences name no language, opening ones do.
+        # The closing fence is missing: closing fences name no language, but opening ones do.
         if again and language(again["info"]) and again["fence"][0] == mark[0] and len(again["fence"]) >= 3:
             return _piece(lines, at, index - 1, index, fence["info"])
         index += 1

@@ -1,4 +1,4 @@
-"""Markdown or plain text as a document: front matter, prose and examples."""
+"""Reads Markdown or plain text as a document: front matter, prose and examples."""
 
 import html
 import re
@@ -16,15 +16,15 @@ from tuilab.documents.words import words
 from tuilab.model.sanitize import sanitize_line
 
 PYTHON = words("python py python2 python3 py3 ipython ipython3 pycon python-repl jupyter")
-# Fences that name no language, or only say that it is code.
+# Fence labels that name no language, or only say that the content is code.
 UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
-# Fences of notebooks in Markdown.
+# Fence labels for notebooks in Markdown.
 _CELLS = re.compile(r"\.input\b|code-cell|\{code\}")
 _TELLING = re.compile(r"^\s*(?:>>>\s*)?(?:import|from)\s+[A-Za-z_]|\btf\.|\bkeras\.|\bnp\.", re.MULTILINE)
 
 
 def read_markdown(text: str) -> Document:
-    """Find the Python in the text. Prose belongs to the example that it introduces or comments on."""
+    """Find the Python code in the text. Prose belongs to the example that it introduces or comments on."""
     lines = text.split("\n")
     values, start = front_matter(lines)
     code = list(islice((p for p in pieces(lines, start) if _holds_python(p)), MOST_EXAMPLES + 1))
@@ -53,7 +53,9 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """Decide by the fence's language, else by whether the lines parse and do something."""
+    """Return whether a piece is Python: by the fence's language, else by whether its lines parse and do
+    something.
+    """
     if not any(line.strip() for line in piece.lines):
         return False
     if piece.language in PYTHON:
@@ -74,7 +76,10 @@ def _code(piece: CodePiece) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> str:
-    """Remove the common margin; if only the first line sticks out, use the first line's."""
+    """Remove the common margin.
+
+    If the first line is still indented after that, remove its margin from all lines.
+    """
     text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)
     dedented = textwrap.dedent(text)
     first = next((line for line in dedented.split("\n") if line.strip()), "")

@@ -1,4 +1,4 @@
-"""A Jupyter notebook as a document: its cells as text, each code cell an example."""
+"""Reads a Jupyter notebook as a document: its cells become text, and each code cell becomes an example."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 class _Cell(msgspec.Struct):
-    """Version 4 has its code in `source`, version 3 in `input`."""
+    """A cell. Version 4 of the format has its code in `source`, version 3 in `input`."""
 
     cell_type: str = ""
     source: str | list[str] = ""
@@ -27,7 +27,7 @@ class _Sheet(msgspec.Struct):
 
 
 class _Notebook(msgspec.Struct):
-    """Version 4 has its cells at the top level, version 3 in worksheets."""
+    """A notebook. Version 4 of the format has its cells at the top level, version 3 in worksheets."""
 
     cells: list[_Cell] | None = None
     worksheets: list[_Sheet] | None = None
@@ -37,7 +37,7 @@ class _Notebook(msgspec.Struct):
 def read_notebook(text: str) -> Document:
     """Read a notebook's text. Raises InputError if it is invalid.
 
-    Line numbers refer to the displayed text: each cell after a line `# %% cell 3`.
+    Line numbers refer to the displayed text, in which a line such as `# %% cell 3` precedes each cell.
     """
     try:
         notebook = msgspec.json.decode(text.encode("utf-8", "replace"), type=_Notebook)

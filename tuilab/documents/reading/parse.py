@@ -1,4 +1,4 @@
-"""The syntax tree of possibly broken Python. Compiles and runs nothing."""
+"""Parses Python that may be broken. Compiles and runs nothing."""
 
 import ast
 import re
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_NOTES = 20
-# For a syntax error, Python shows the line from the file of this name, so it must not exist.
+# For a syntax error, Python shows the line from the file with this name, so the file must not exist.
 NOWHERE = "/dev/null/document"
-# A word or sign: about two tree nodes each.
+# A word or sign, which gives about two nodes in the tree.
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
 
 @dataclass
 class Parsed:
-    """Statements with the document's line numbers; lines that are not Python, with the reason.
+    """Statements with the document's line numbers, and the lines that are not Python, with the reason.
 
-    size: approximate number of nodes. yields: some may contain a generator.
+    size: approximate number of nodes. yields: some statements may contain a generator.
     """
 
     statements: list[ast.stmt] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Parsed:
 
 
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
-    """Parse as a whole; on failure statement by statement, without the broken ones."""
+    """Parse the lines as a whole; if that fails, parse each statement and leave out the broken ones."""
     code = "\n".join(lines)
     modern = _tree(code)
     older = None if isinstance(modern, ast.Module) else _convert_python_2(lines)
@@ -48,7 +48,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            # Nothing was read if only `pass` remains.
+            # If only `pass` remains, nothing was read.
             if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended
@@ -58,12 +58,14 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
 
 
 _CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)\s*:")
-# Longer lines are not changed.
+# Longer lines stay as they are.
 _LONGEST = 400
 
 
 def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
-    """Return the lines with print statements and handlers converted to Python 3, if nothing else was old."""
+    """Return the lines with print statements and handlers converted to Python 3, if nothing else in them is
+    Python 2.
+    """
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
 
@@ -91,13 +93,13 @@ def _acts(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Call)
     if isinstance(statement, ast.AnnAssign):
-        # `Note: this` parses as an annotation.
+        # `Note: this` would parse as an annotation.
         return statement.value is not None
     return not isinstance(statement, ast.Pass)
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """Return the tree, or the broken 0-based line and the reason."""
+    """Return the tree, or the 0-based number of the broken line and the reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -109,7 +111,7 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
-    """Return the chunk with the broken line blanked, if it then parses."""
+    """Return the tree of the chunk with the broken line blanked, if it then parses."""
     if len(chunk) < 2 or not 0 <= offset < len(chunk):
         return None
     indent = chunk[offset][: len(chunk[offset]) - len(chunk[offset].lstrip())]
@@ -118,7 +120,7 @@ def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
 
 
 def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
-    """Return top-level statements by indentation, with their start lines."""
+    """Return the top-level statements, split by indentation, with their start lines."""
     out: list[tuple[int, list[str]]] = []
     decorated = False
     for number, line in enumerate(lines):
@@ -131,7 +133,7 @@ def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
 
 
 def move(tree: ast.AST, by: int) -> None:
-    """Add `by` to every line number of the tree; like `ast.increment_lineno`, but much faster."""
+    """Add `by` to every line number in the tree, like `ast.increment_lineno`, but much faster."""
     stack: list[ast.AST] = [tree] if by else []
     while stack:
         values = vars(stack.pop())

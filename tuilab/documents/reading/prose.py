@@ -1,4 +1,6 @@
-"""The lines between pieces of code: headings, and the example that each line of prose is about."""
+"""Assigns the lines between pieces of code: finds headings, and the example to which each line of prose
+belongs.
+"""
 
 import re
 from collections.abc import Sequence
@@ -31,18 +33,18 @@ def heading_of(line: str, following: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """Shorten a text to a heading's length, at a word."""
+    """Shorten a text to the length of a heading, at the end of a word."""
     if len(text) <= _LONGEST_HEADING:
         return text
     return text[:_LONGEST_HEADING].rsplit(" ", 1)[0] + "…"
 
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
-    """Split the prose between two pieces of code into comments on the first, an introduction to the
-    second, and the heading of the second ("" if none).
+    """Split the prose between two pieces of code into comments on the first, an introduction to the second,
+    and the heading of the second ("" if none).
 
-    Without a heading, the last paragraph introduces the second if it says so or ends in a colon. `first`:
-    there is no piece above, so everything introduces.
+    Without a heading, the last paragraph introduces the second piece if it says so or ends in a colon. first:
+    there is no piece above, so all of the prose is introduction.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):
@@ -63,7 +65,7 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
 
 
 def _last_paragraph(lines: Sequence[Passage]) -> int:
-    """Return the start of the last paragraph."""
+    """Return the index of the first line in the last paragraph."""
     index = len(lines)
     while index and not lines[index - 1].text.strip():
         index -= 1
@@ -73,6 +75,6 @@ def _last_paragraph(lines: Sequence[Passage]) -> int:
 
 
 def _sentence(text: str) -> str:
-    """Return the first sentence of a paragraph, as a heading."""
+    """Return the first sentence of a paragraph, for use as a heading."""
     sentence = re.split(r"(?<=[.!?])\s+", text.strip()[:1_000])[0]
     return shorten(sentence.rstrip(":. "))

@@ -1,4 +1,4 @@
-"""Turn a path or bytes into a document: determine its kind and name."""
+"""Turns a path or bytes into a document: determines its kind and name."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line
 
 MOST_LINES = 100_000
-# Bytes to check for a zero, which means a binary file.
+# Number of bytes to search for a zero byte, which means a binary file.
 _LOOKED_AT = 8_192
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
@@ -36,7 +36,7 @@ def open_document(source: Path | str | bytes, name: str = "") -> Document:
 
 
 def from_bytes(data: bytes, name: str = "") -> Document:
-    """Read a document from its bytes; `name` is the file's, "" for standard input."""
+    """Read a document from its bytes. name: name of the file, "" for standard input."""
     text, whole = _first_lines(decode(data))
     document = _bounded(_by_kind(text, Path(name).suffix.lower()))
     if not data.strip():
@@ -68,14 +68,17 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return the text's first lines, and True if there are no more: even empty lines take time."""
+    """Return the first lines of the text, and True if there are no more.
+
+    The number is limited because even empty lines take time.
+    """
     if text.count("\n") < MOST_LINES:
         return text, True
     return "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]), False
 
 
 def _bounded(document: Document) -> Document:
-    """Return the document with a limited amount of code, and a note about the rest."""
+    """Return the document with a limited amount of code, and a note about the omitted code."""
     blocks: list[Block] = []
     room = MOST_CODE
     for block in document.blocks:
@@ -96,7 +99,10 @@ def _bounded(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Return whole statements of at most that many characters, separated at unindented lines."""
+    """Return the first whole statements, up to that many characters.
+
+    Statements are separated at unindented lines.
+    """
     lines = code[:room].split("\n")[:-1]
     while lines and (not lines[-1] or lines[-1][0] in " \t)]}#@"):
         lines.pop()
@@ -121,7 +127,7 @@ def read_script(text: str, interactive: bool = False) -> Document:
     """Read a Python file as one example. interactive: an IPython file."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
-    # Editor cells: magics work in them.
+    # An editor treats these as cells, in which magics work.
     notebook = interactive or bool(_CELL.search(text))
     block = Block(number=1, heading="", line=1, code=text, notebook=notebook, script=True)
     return Document(

@@ -1,4 +1,4 @@
-"""Names that code reads but never binds, by Python's own symbol table."""
+"""Finds names that code reads but never binds, with Python's own symbol table."""
 
 import ast
 import builtins
@@ -8,20 +8,20 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# Python 2 built-ins: such a document fails earlier.
+# Built-in names of Python 2: a document that uses them fails earlier.
 _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
-# Names that a notebook's kernel or its platform provides.
+# Names that a notebook's kernel or platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
-# An IPython kernel provides this name; a script lacks it, even one exported from a notebook.
+# An IPython kernel provides this name. A script lacks it, even if it was exported from a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
-# Code that binds names invisibly, and names that it checks first.
+# Code that binds names invisibly, and names that are checked before use.
 _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
     r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("
 )
-# Text of exercises and templates where someone else writes code, and its maximum distance above a use.
+# Text in exercises and templates that leave code to the reader, and its maximum distance above a use.
 _LEFT_OUT = re.compile(
     r"#.*\b(?:to ?do|your (?:code|own|model)|fill (?:in|this)|replace (?:this|with)|exercise)\b", re.I
 )
@@ -30,9 +30,9 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """Return the names that are read but never bound, with each line that reads them.
+    """Return the names that the code reads but never binds, with each line that reads them.
 
-    Empty if the code does not parse or may bind names invisibly.
+    Empty if the code does not parse, or may bind names invisibly.
     """
     if _HIDDEN.search(_COMMENT.sub("", code)):
         return []
@@ -56,7 +56,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
     for line, name in sorted(_read(tree)):
         if any(_LEFT_OUT.search(text[:_LONGEST]) for text in lines[max(0, line - _NEAR) : line + 1]):
             continue
-        # A scope's first line distinguishes scopes with the same name; 0 is the module level.
+        # The first line of a scope distinguishes scopes with the same name; 0 means the module.
         inside = any(line in body for body in bodies)
         if any(name == free_ and (line >= first if first else not inside) for first, free_ in free):
             found.add((line, name))
@@ -64,7 +64,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
 
 
 def _bound(top: symtable.SymbolTable) -> set[str]:
-    """Return every name of the module: from its own statements, and from functions with `global`."""
+    """Return every name that the module binds: in its own statements, and in functions with `global`."""
     names = {s.get_name() for s in top.get_symbols() if _binds(s)}
     waiting = list(top.get_children())
     while waiting:
@@ -79,7 +79,9 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield (first line of the scope, name) of names that a scope and its inner scopes cannot find."""
+    """Yield (first line of the scope, name) for names that a scope and its inner scopes read but
+    cannot find.
+    """
     first = 0 if table.get_type() == "module" else table.get_lineno()
     for symbol in table.get_symbols():
         name = symbol.get_name()
@@ -92,7 +94,9 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 
 
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield (line, name) of reads, except in annotations and where a missing name is expected."""
+    """Yield (line, name) for each read of a name, except in annotations and in code that expects a missing
+    name.
+    """
     waiting: list[ast.AST] = [tree]
     off = _switched_off(tree)
     while waiting:
@@ -108,7 +112,7 @@ def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_dead(node: ast.AST, off: set[str]) -> bool:
-    """Return True for `if False:`, `if 0:`, and a switch that is off."""
+    """Return True for `if False:`, `if 0:`, and for a condition on a switch that is off."""
     if not isinstance(node, ast.If):
         return False
     if isinstance(node.test, ast.Name):
@@ -137,7 +141,7 @@ def _nodes(value: object) -> Sequence[ast.AST]:
 
 
 def _expects(node: ast.AST) -> bool:
-    """Return True if a `try` catches the error of a missing name."""
+    """Return True if a `try` catches the error that a missing name raises."""
     if not isinstance(node, ast.Try):
         return False
     types = [handler.type for handler in node.handlers]

@@ -1,4 +1,4 @@
-"""Matrix products, elementwise chains, and detours of one op to another device."""
+"""Recognises matrix products, elementwise chains, and detours of one op to another device."""
 
 import math
 import re
@@ -28,8 +28,8 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Maximum multiplications of an untimed, unplaced product that only shows the syntax: in a notebook,
-# elsewhere.
+# Maximum multiplications in an untimed, unplaced product that only shows the syntax: in a notebook,
+# and elsewhere.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
@@ -39,7 +39,7 @@ def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
     if not example.trace.regions and (scoped or example.facts.shows_placement):
-        # Without a clock, it shows where an op runs, and is not a benchmark.
+        # Without a clock, the product shows where an op runs; it is not a benchmark.
         return False
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
@@ -71,7 +71,8 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 def chains(example: Example) -> Iterator[Result]:
     """Yield elementwise ops and small products that a timed region repeats: the `elementwise` workload.
 
-    Its ops are those that one figure covers: if the time is divided by the iterations, those of one.
+    Its ops are those that one figure covers: if the time is divided by the number of iterations, the ops of
+    one iteration.
     """
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
@@ -79,19 +80,19 @@ def chains(example: Example) -> Iterator[Result]:
             if event.kind != "op" or _mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
-            # A large product is measured as a product, not as an elementwise op.
+            # A large product is measured as a matrix product, not as an elementwise op.
             if event.name == "tf.matmul" and (_size(operand) or 0) > _DISPATCH:
                 continue
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
                 groups.setdefault((operand.shape, operand.dtype), []).append(event)
         for (shape, dtype), events in groups.items():
-            # A counter is not elementwise work.
+            # Counting is not elementwise work.
             if elements(shape) == 1:
                 continue
             yield from _chain(example, region, shape, dtype, events)
 
 
-# Maximum elements for which an op only costs its dispatch.
+# Maximum number of elements for which the cost of an op is only its dispatch.
 _DISPATCH = 4_096
 
 
@@ -102,7 +103,7 @@ def _size(value: Value | None) -> int | None:
 def _chain(
     example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
-    # The ops in one call of a graph form a chain; a loop around the calls does not.
+    # The ops in one call of a graph form a chain. A loop around the calls does not make the chain longer.
     around = [_around(example, region, event) for event in events]
     loops = [event.place.repeats_inside(k) for event, k in zip(events, around, strict=True)]
     count = None if None in loops else sum(n or 0 for n in loops)
@@ -139,7 +140,9 @@ def _chain(
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Which of the workload's chains these ops are: sums of one another, sums of the same two, or others."""
+    """Return which of the workload's chains these ops form: sums of one another, sums of the same two
+    tensors, or others.
+    """
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
@@ -147,12 +150,14 @@ def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
     return "add" if all(event.place.traced is None for event in events) else "add-multiply"
 
 
-# What is added to itself: `y = y + x`, `y += x`.
+# A statement that adds to its own target: `y = y + x`, `y += x`.
 _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, region: Region, event: TraceEvent) -> int:
-    """How many of the loops around an event repeat what is timed: they run its graph, or wait each time."""
+    """Return how many of the loops around an event repeat the timed work: loops that run its graph, or wait
+    each time.
+    """
     graph = event.place.traced.graph if event.place.traced is not None else None
     loops, outside = event.place.loops, len(example.trace.events[region.first].place.loops)
     for call in example.trace.events[event.index : region.last] if graph is not None else ():
@@ -163,7 +168,7 @@ def _around(example: Example, region: Region, event: TraceEvent) -> int:
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield ops that a scope pins to the CPU between GPU work: `pingpong`."""
+    """Yield ops that a scope places on the CPU between work on the GPU: the `pingpong` workload."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

@@ -1,4 +1,4 @@
-"""The result of recognising: workloads with the document's parameters, and gaps with reasons."""
+"""The result of recognition: workloads with the document's parameters, and gaps with reasons."""
 
 from dataclasses import dataclass, field
 
@@ -11,11 +11,12 @@ from tuilab.model.scenario import Axis
 
 @dataclass
 class Found:
-    """A workload found in an example.
+    """A workload that was found in an example.
 
-    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: those of the code; empty
-    if it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs outside of
-    any graph. left_out: differences between workload and document, in sentences. sweep: the sizes of a loop.
+    lines: lines of the code from which it comes. devices, modes, inputs, dtypes, variants: those in the code;
+    empty if the code leaves them open. anywhere: some ops run outside of any device scope. eager: some ops
+    run outside of any graph. left_out: differences between the workload and the document, in sentences.
+    sweep: the sizes over which a loop iterates.
     """
 
     workload: str
@@ -35,7 +36,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Gap:
-    """Something without a preset, with its line and reason."""
+    """A part for which there is no preset, with its line and the reason."""
 
     line: int
     reason: str
@@ -45,7 +46,7 @@ Result = Found | Gap
 
 
 def placed(found: Found, event: TraceEvent) -> Found:
-    """Add an event's device and mode to the known arms."""
+    """Add the device and the mode of an event to the known arms."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]
     if families:
@@ -70,7 +71,7 @@ def reason(value: Value | None) -> str:
 
 
 def merged(results: list[Found]) -> list[Found]:
-    """Merge workloads with the same parameters; different dtypes become arms of one workload."""
+    """Merge workloads with the same parameters. Different dtypes become arms of one workload."""
     out: list[Found] = []
     for found in results:
         for known in out:
@@ -95,7 +96,7 @@ def _join(known: Found, found: Found) -> None:
     known.inputs |= found.inputs
     known.anywhere = known.anywhere or found.anywhere
     if known.workload == "elementwise" and known.eager != found.eager:
-        # The document uses both, as the workload does.
+        # The document uses both, and so does the workload.
         known.left_out.clear()
     else:
         known.left_out += [text for text in found.left_out if text not in known.left_out]
@@ -107,7 +108,7 @@ def _join(known: Found, found: Found) -> None:
 
 
 def swept(results: list[Found]) -> list[Found]:
-    """Make one workload with a sweep of those that the same lines make at several sizes."""
+    """Merge the workloads that the same lines create at several sizes into one workload with a sweep."""
     out: list[Found] = []
     groups: dict[tuple[object, ...], list[Found]] = {}
     for found in results:
@@ -126,7 +127,7 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """The one size in which they differ, and the parameters that take it together."""
+    """Return the one size in which the workloads differ, and the parameters that take the same value."""
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):
         return None

@@ -1,4 +1,4 @@
-"""`tf.data` pipelines and the training that they feed."""
+"""Recognises `tf.data` pipelines and the training that they feed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """A pipeline as the workloads describe it; missing: unknown or different properties."""
+    """A pipeline in the terms of the workloads. missing: properties that are unknown or different."""
 
     parameters: dict[str, Setting] = field(default_factory=dict)
     missing: list[tuple[int, str]] = field(default_factory=list)
@@ -69,14 +69,14 @@ def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained
     if trained or model is not None:
         yield from _training(example, event, pipeline, model)
     elif example.placeholder(event.line):
-        # A comment says that an unnamed model trains here; the workload uses its own model instead.
+        # A comment says that an unnamed model is trained here. The workload uses its own model instead.
         yield Found("training", dict(pipeline.parameters), event.line, set(pipeline.lines))
     if mapped or not trained:
         yield Found("input_pipeline", dict(pipeline.parameters), event.line, set(pipeline.lines))
 
 
 def trained_by_hand(example: Example) -> Value | None:
-    """Return the model whose gradients the example computes itself."""
+    """Return the model for which the example computes gradients itself; None if there is none."""
     if not any(event.name.startswith("tf.GradientTape.") for event in example.events):
         return None
     called = (e.arguments.get("self") for e in example.own("op") if e.name == "tf.keras.Model")
@@ -84,7 +84,7 @@ def trained_by_hand(example: Example) -> Value | None:
 
 
 def describe(trace: Trace, dataset: Dataset) -> Pipeline:
-    """Return the pipeline's images, batch, cost, augmentation and kind."""
+    """Describe a pipeline: its images, batch, cost, augmentation and kind."""
     out = Pipeline(lines={step.line for step in dataset.steps})
     source = dataset.steps[0]
     _source(trace, source, out)
@@ -116,7 +116,7 @@ def _parallel_calls(dataset: Dataset) -> Value | None:
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
-    """Determine where images come from, and how many there are."""
+    """Determine the source of the images, and their number."""
     if source.name in ("from_tensor_slices", "from_tensors"):
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))
@@ -138,7 +138,7 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
-    """Return the side of the square RGB images; sets their pixel type in `out`."""
+    """Return the side length of the square RGB images; set their pixel type in `out`."""
     rows = _rows(dataset)
     first = rows if isinstance(rows, Tensor) else None
     decoded = next((e for e in mapped_events(trace, dataset) if e.name == "tf.io.decode_raw"), None)
@@ -181,7 +181,7 @@ def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | N
 
 
 def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
-    """Return the events of the pipeline's mapped functions for one element."""
+    """Return the events in the pipeline's mapped functions, for one element."""
     out = []
     for step in dataset.steps:
         index = step.event + 1
@@ -197,7 +197,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """Determine the host's cost and the augmentation of an element."""
+    """Determine the host's cost per element, and the augmentation."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)
@@ -246,7 +246,7 @@ def _training(
 
 
 def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
-    """`fit(x, y)` with arrays: training without its own pipeline."""
+    """Recognise `fit(x, y)` with arrays: training without a pipeline of its own."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
         yield Gap(event.line, f"training data of {event.name}(): {reason(value)}")
         return
@@ -280,7 +280,7 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """Return the filters of the model's convolution, the only setting of the workload's model."""
+    """Return the number of filters in the model's convolution, the only parameter of the workload's model."""
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):
         layers = [v for v in model.attributes.values() if isinstance(v, Layer)]
@@ -300,7 +300,7 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
 
 
 def _policy(example: Example, event: TraceEvent) -> str:
-    """Return the active dtype policy; "" if none was set."""
+    """Return the dtype policy that is set at that point; "" if none is set."""
     for earlier in reversed(example.trace.events[: event.index]):
         if earlier.name == _POLICY:
             value = earlier.arguments.get("policy")

@@ -1,4 +1,4 @@
-"""STFT, FFT and the filters before them."""
+"""Recognises STFT, FFT and the filters before them."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _COMPLEX = ("tf.signal.fft", "tf.signal.ifft", "tf.signal.fft2d", "tf.signal.irf
 
 
 def spectra(example: Example) -> Iterator[Result]:
-    """Yield every STFT and FFT with its parameters; those in another call are read in their place."""
+    """Yield every STFT and FFT with its parameters, including those that are nested in other calls."""
     for event in example.own("op"):
         if event.name == "tf.signal.stft":
             yield _stft(example, event)
@@ -56,7 +56,7 @@ def _stft(example: Example, event: TraceEvent) -> Result:
 
 
 def _rfft(example: Example, event: TraceEvent) -> Result:
-    """An RFFT is an STFT of one frame without a window."""
+    """Recognise an RFFT, which is an STFT of one frame without a window."""
     signal = event.arguments.get("input_tensor", event.arguments.get("input"))
     parameters = _signal(signal)
     if parameters is None:
@@ -71,7 +71,7 @@ def _rfft(example: Example, event: TraceEvent) -> Result:
 
 
 def _signal(value: Value | None) -> dict[str, Setting] | None:
-    """Return samples, batch and dtype of a signal (…, samples); None if not known."""
+    """Return the samples, batch and dtype of a signal with shape (…, samples); None if unknown."""
     if not isinstance(value, Tensor) or not value.shape or value.shape[-1] is None or value.dtype is None:
         return None
     batch = elements(value.shape[:-1])
@@ -95,5 +95,5 @@ def _is_filtered(example: Example, signal: Value | None) -> bool:
 
 
 def _power_of_two(length: int) -> int:
-    """Return the smallest power of two that holds a frame, the default of `tf.signal.stft`."""
+    """Return the smallest power of two that holds a frame, which is the default in `tf.signal.stft`."""
     return 1 << max(0, length - 1).bit_length()

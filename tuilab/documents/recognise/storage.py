@@ -1,4 +1,4 @@
-"""Copies between host and device, allocations, compression, and memory queries."""
+"""Recognises copies between host and device, allocations, compression, and memory queries."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,22 @@ from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elem
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
-# Minimum bytes of a tensor that counts as filling the memory: alone, in a `try` for memory errors.
+# Minimum bytes of a tensor that counts as filling memory: on its own, and in a `try` for memory errors.
 LARGE, SMALLEST = 1 << 30, 1 << 28
 _MEMORY_ERRORS = ("RuntimeError", "MemoryError", "tf.errors.ResourceExhaustedError", "tf.errors.OpError")
 _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "gzip.decompress")
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Return the bytes of a tensor; None if they are not known."""
+    """Return the size of a tensor in bytes; None if unknown."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Yield tensors that test memory: of a GiB and more, or in a `try` for memory errors."""
+    """Yield tensors that test memory: those of a GiB or more, or smaller ones in a `try` for memory
+    errors.
+    """
     for event in example.own("create"):
         made = event.result
         if not isinstance(made, Tensor):
@@ -39,7 +41,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"how often {event.name} allocates is not known")
                 continue
-            # The lab decides how to reach the size step by step.
+            # The lab decides how to reach that size step by step.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 
@@ -105,7 +107,10 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Find code that queries devices and their memory; other views of the lab answer it."""
+    """Find code that queries devices and their memory.
+
+    It needs no preset, because other views of the lab show this.
+    """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
             yield Gap(
