@@ -1,4 +1,4 @@
-"""Mistakes that make a measurement wrong: one small function each, and a table of all."""
+"""Rules for mistakes that make a measurement wrong: one small function for each, and a table of all rules."""
 
 from tuilab.documents.rules.rule import Finding, Hit, Rule
 from tuilab.documents.rules.table import RULES, check, rule

@@ -1,4 +1,4 @@
-"""Statements in prose about TensorFlow's placement that are known to be wrong."""
+"""Rules for statements in prose about TensorFlow's placement that are known to be wrong."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from tuilab.documents.rules.rule import Hit, rule
 
 _FLAGS = re.IGNORECASE
 _DENIES = re.compile(r"\b(?:does not|doesn't|never|myth|contrary to|it is not true|will not|won't)\b", _FLAGS)
-# Advice to the reader, not a statement about TensorFlow.
+# Advice to the reader, which makes no statement about TensorFlow.
 _ADVICE = re.compile(r"\b(?:you|we|users?|developers?|should|must|prefer)\b", _FLAGS)
 _CHOOSES = re.compile(
     r"\b(?:tensorflow|runtime|scheduler|placer|optimi[sz]ation|it|framework|library)\b[^.;:]{0,80}?"
@@ -111,7 +111,7 @@ def by_contention(example: Example) -> Iterator[Hit]:
 
 
 def _match_sentence(example: Example, patterns: tuple[re.Pattern[str], ...], message: str) -> Iterator[Hit]:
-    """Yield one hit, on the first line where one sentence matches every pattern."""
+    """Yield one hit, on the first line in which one sentence matches every pattern."""
     for passage in example.passages:
         for sentence in sentences(passage.text):
             wrong = all(p.search(sentence) for p in patterns)

@@ -1,4 +1,4 @@
-"""Compared figures that do not measure the same work."""
+"""Rules for compared figures that do not measure the same work."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Maximum elements for which an eager op's time is only its dispatch.
+# Maximum number of elements for which the time of an eager op is only its dispatch.
 _SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
@@ -67,17 +67,17 @@ def unlike_work(example: Example) -> Iterator[Hit]:
 
 
 def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
-    """Yield consecutive timings, and those whose times are compared."""
+    """Yield pairs of consecutive timings, and of timings whose times are compared."""
     known, trace = example.timings, example.trace
     if len(known) == 1 and example.block.notebook:
-        # A cell's time is compared with the previous cell's if each is for its own device.
+        # A cell's time is compared with the time of the cell before it if each is for its own device.
         before = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
         earlier = [example.timing_of[region] for region in before if region in example.timing_of]
         if len(earlier) == 1 and earlier[0].device:
             yield earlier[0], known[0]
     called = Counter(_bare(timing.region) for timing in known)
     for one, other in pairwise(known):
-        # If each label resembles another one, the comparison is with that one.
+        # If each of the two labels resembles a different label, they are compared with those instead.
         names = _bare(one.region), _bare(other.region)
         if names[0] == names[1] or any(called[name] != 2 for name in names):
             yield one, other
@@ -89,16 +89,16 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
 
 
 def _bare(region: Region) -> str:
-    """Return a time's label without its device."""
+    """Return a time's label without the device in it."""
     return _DEVICES.sub("_", region.name)
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return how the work of two compared times differs, and what to do; "" if it does not."""
+    """Return how the work of two compared times differs, and the remedy; "" if it does not differ."""
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""
-    # One line that times each size in turn is a sweep.
+    # A line that times each size in turn is a sweep.
     sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
     apart = _work_of_all_sizes(example, one) ^ _work_of_all_sizes(example, other)
     if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
@@ -129,7 +129,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
-    """Return the dtypes if the same NumPy and TensorFlow function is timed in different precision."""
+    """Return the dtypes if the same function of NumPy and TensorFlow is timed in different precisions."""
     for host, op in ((one, other), (other, one)):
         numpy = {_function(e): _input_dtype(e) for e in host if e.kind == "host-op"}
         for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
@@ -140,14 +140,14 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
 
 
 def _node(example: Example, event: TraceEvent) -> TraceEvent:
-    """Return what a session runs if that is one node; else the event itself."""
+    """Return the node that a session runs, if it runs only one; else the event itself."""
     fetched = event.runs
     node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
     return example.trace.events[fetched.made] if node and isinstance(fetched, Tensor) else event
 
 
 def _function(event: TraceEvent) -> str:
-    """Return the computed function by the common name of NumPy and TensorFlow."""
+    """Return the function that is computed, under a name that NumPy and TensorFlow share."""
     word = event.name.rpartition(".")[2]
     return _ALIKE.get(word, word)
 
@@ -159,7 +159,7 @@ _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "com
 
 
 def _input_dtype(event: TraceEvent) -> str:
-    """Return the dtype of an event's input; "" if not known."""
+    """Return the dtype of an event's input; "" if unknown."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
 
@@ -170,7 +170,9 @@ _OTHER_PART = re.compile(
 
 
 def _is_meant(one: Timing, other: Timing) -> bool:
-    """Return True if totals are compared, and are not two parts of one program."""
+    """Return True if the comparison of totals is intended, because the labels name no parts of one
+    program.
+    """
     return not (_OTHER_PART.search(one.label) or _OTHER_PART.search(other.label))
 
 
@@ -178,7 +180,7 @@ Signature = Counter[tuple[str, str, object]]
 
 
 def _signature(events: list[TraceEvent]) -> Signature:
-    """Return the work of a region: kinds, names, and shapes of results."""
+    """Return the work in a region: the kind, name and result shape of each event."""
     out: Signature = Counter()
     for event in events:
         if event.kind in _COMPARED and event.place.traced is None:
@@ -189,7 +191,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing, including its other sizes on the same line."""
+    """Return the work of a timing, including the work of timings on the same line with other sizes."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -261,7 +263,7 @@ _CHANGES = ("config", "build", "opaque", "import", "dataset")
 _SETS = re.compile(
     r"environ|putenv|\bset_|\benable|\bdisable|policy|=\s*(?:True|False)\b|^\s*[!%]", re.MULTILINE
 )
-# Words in labels that distinguish two ways of doing the same thing.
+# Words in labels that distinguish two ways to do the same thing.
 _WAYS = re.compile(
     r"\b(?:with(?:out)?|enabled?|disabled?|un\w*optimi[sz]ed|optimi[sz]ed|xla|jit|onednn|mkl|avx\w*|fma|eager|graph"
     r"|cudnn|mixed|fp(?:16|32)|cached?|prefetch\w*|quanti[sz]ed|tensor ?rt)\b",
@@ -270,7 +272,7 @@ _WAYS = re.compile(
 
 
 def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
-    """Return True if the labels or comments name two ways of doing something."""
+    """Return True if the labels or comments name two ways to do something."""
     if bool(one.region.told) != bool(other.region.told):
         return False
     first, second = (f"{timing.label} {_above(example, timing.region)}" for timing in (one, other))
@@ -279,15 +281,17 @@ def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
 
 
 def _above(example: Example, region: Region) -> str:
-    """Return the comments above and on the line of a timing without its own label."""
+    """Return the comments on the line of a timing and above it, if the timing has no label."""
     if region.told or region.name:
         return ""
     return " ".join(example.comment(n) for n in range(region.line - 4, region.last_line + 1))
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return what runs, on what, and where: models, graphs and pipelines by identity, tensors by shape and
-    dtype. Empty if nothing can be timed.
+    """Return what a region runs, with which inputs, and on which device.
+
+    Models, graphs and pipelines count by identity, tensors by shape and dtype. Empty if the region contains
+    no work.
     """
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
@@ -314,7 +318,7 @@ def _which(value: Value | None) -> str:
     return repr(value.value) if isinstance(value, Known) else str(id(value))
 
 
-# Settings and defaults that do not affect how a layer runs.
+# Settings and defaults that do not change how a layer runs.
 _USUAL = (("implementation", Known(2)),)
 
 
@@ -351,10 +355,10 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         a.numpy()
         two = time.perf_counter() - t
     """
-    # One of several sizes is part of a sweep.
+    # A size among several belongs to a sweep.
     swept = {timing.region.line for timing in example.timings if not _is_tiny(timing.events)}
     for first, second in pairwise(example.timings):
-        # Both are tiny if no timing of their lines is not.
+        # The work is tiny in both lines only if every timing on them is tiny.
         tiny = not {first.region.line, second.region.line} & swept
         if tiny and {first.device, second.device} == {"CPU", "GPU"}:
             names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in _COMPARED))
@@ -382,7 +386,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Return True if the region has only eager ops on a few numbers each."""
+    """Return True if the region has only eager ops, each on a few numbers."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False

@@ -1,4 +1,4 @@
-"""Copies to the device while the clock runs."""
+"""Rules for copies to the device while the clock runs."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tuilab.documents.judge.waits import runs_on_cpu
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Minimum elements for which a copy takes longer than calling an op.
+# Minimum number of elements for which a copy takes longer than the call of an op.
 _MUCH = 1 << 16
 _GPU = re.compile(r"gpus?\b|\bcuda\b", re.IGNORECASE)
 _SAID = re.compile(
@@ -57,7 +57,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
         ):
             continue
         computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
-        # Keras' copy of a model's input is part of the call; mention it only briefly.
+        # Keras' own copy of a model's input is part of the call, so the message mentions it only briefly.
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
@@ -81,7 +81,7 @@ def _mentions_copy(example: Example, timing: Timing) -> bool:
 
 
 def _copies(event: TraceEvent, by_keras: bool) -> bool:
-    """Return True if an op, a copy or a session's run receives a large host array."""
+    """Return True if an op, a copy or the run of a session receives a large array from the host."""
     of_keras = isinstance(event.arguments.get("self"), Model)
     if event.kind not in ("op", "graph", "copy") or of_keras is not by_keras:
         return False
@@ -90,6 +90,6 @@ def _copies(event: TraceEvent, by_keras: bool) -> bool:
 
 
 def _is_large(array: Tensor) -> bool:
-    """Return True for an array with many elements; a matrix of unknown size counts as large."""
+    """Return True for an array with many elements. A matrix of unknown size counts as large."""
     count = elements(array.shape)
     return count >= _MUCH if count is not None else array.shape is not None and len(array.shape) == 2

@@ -1,4 +1,4 @@
-"""The divisor of a time, and how often its work ran."""
+"""Rules that compare the divisor of a time with the number of times its work ran."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.trace import Loop, Region
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Relative error of the count from which the figure is noticeably wrong.
+# Relative error in the count at which the figure is noticeably wrong.
 _SHOWS = 0.02
 
 
@@ -40,7 +40,7 @@ def another_count(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         region = timing.region
-        # A subtracted time may be that of one iteration.
+        # The subtracted time may be that of one iteration.
         loop = _counted(timing) if region.by and not region.beside else None
         if loop is None:
             continue
@@ -48,7 +48,7 @@ def another_count(example: Example) -> Iterator[Hit]:
         for divisor in region.by:
             more = _constant(ran, _linear(_parsed(divisor))) if ran is not None else None
             if more in (1, -1):
-                # Unrolled iterations run only a few times.
+                # A loop is unrolled only if it has few iterations.
                 few = loop.unrolled or (loop.count is not None and loop.count * _SHOWS <= 1)
                 which = "more" if more == 1 else "less"
                 yield Hit(
@@ -61,7 +61,9 @@ def another_count(example: Example) -> Iterator[Hit]:
 
 
 def _counted(timing: Timing) -> Loop | None:
-    """Return the loop whose iterations a time covers: the only inner loop, or the loop that gathers it."""
+    """Return the loop whose iterations a time covers: the only loop inside the region, or the loop that
+    gathers the times.
+    """
     around = timing.begins.loops
     if timing.region.gathered and around:
         return around[-1]
@@ -73,12 +75,12 @@ def _counted(timing: Timing) -> Loop | None:
     return inside[0] if inside and all(loop.line == inside[0].line for loop in inside) else None
 
 
-# A count as a sum: the coefficient of each term, with "" for the constant.
+# A count as a sum: the coefficient of each term; the key of the constant is "".
 Sum = Counter[str]
 
 
 def _iterations(example: Example, region: Region, loop: Loop) -> Sum | None:
-    """Return the iterations of a range loop in a time; None if not visible."""
+    """Return the number of iterations of a range loop that a time covers; None if not visible."""
     lines = "\n".join(example.text(n) for n in range(loop.line, min(loop.last_line, loop.line + 60) + 1))
     head = _FOR.match(example.text(loop.line))
     spread = _parsed(head["over"]) if head is not None else None
@@ -116,7 +118,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """Return a sum's terms as written."""
+    """Return the terms of a sum as they are written."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -131,7 +133,7 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """Return the difference of two counts if it is a constant."""
+    """Return the difference between two counts if it is a constant, else None."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

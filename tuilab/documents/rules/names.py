@@ -1,4 +1,4 @@
-"""Names, arguments and errors that this TensorFlow does not have."""
+"""Rules for names, arguments and errors that this TensorFlow does not have."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
-# The closest replacement if no similar spelling exists.
+# The closest replacement for names that no existing name resembles.
 _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (
@@ -60,7 +60,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
         if use.guarded or len(seen) >= MOST_HITS:
             continue
         gone = missing_part(example.api, use)
-        # A missing import is missing once; a class's method is missing at each call.
+        # A missing import is reported once, a missing method of a class at each call.
         root, _, rest = use.spelled.partition(".")
         method = bool(rest) and len(root) > 2 and root[0].isupper()
         hidden = root not in ("tf", "tensorflow", "keras") and not method
@@ -86,7 +86,7 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     chosen = f"which line {example.installs} installs" if example.installs else ""
     text = "; ".join(part for part in (chosen, known) if part)
     message = f"{where} does not exist in {library} {version}" + (f" ({text})" if text else "")
-    # Only a name spelled with the module's usual alias can be replaced directly.
+    # Only a name that starts with the usual alias of its module can be replaced directly.
     plain = spelled == gone and not tail
     near, remedy = _INSTEAD.get(gone, ("", ""))
     now = renamed(api, use.name) or renamed(api, gone)
@@ -101,7 +101,7 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
         return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
     if known.startswith("new"):
         return Hit(use.line, message, f"Use TensorFlow {known.rpartition(' ')[2]} or later.", at=spelled)
-    # A name that once existed is not misspelled.
+    # A name that existed in an earlier version is not a misspelling.
     near = "" if known else nearest(api, gone)
     if not near:
         return Hit(use.line, message, at=spelled)
@@ -167,7 +167,7 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
     Right:
         z = tf.matmul(x, y, transpose_b=True)
     """
-    # Without the installed version's signatures, this is not known.
+    # Without the signatures of the installed version, this is unknown.
     if example.api is not None and example.facts.version_1(example.api) is None and example.target != "1":
         yield from _misfits(example, "argument")
 
@@ -217,10 +217,10 @@ def _misfits(example: Example, kind: str) -> Iterator[Hit]:
 
 
 _NEVER = ("RuntimeError", "MemoryError")
-# Errors that neither training nor ops raise.
+# Errors that neither a training nor an op raises.
 _NEVER_AT_ALL = ("TimeoutError",)
 _CATCHES_ALL = ("", "?", "Exception", "BaseException")
-# Events allowed in a body whose errors are all TensorFlow's own.
+# Kinds of event allowed in a body whose errors all come from TensorFlow.
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
 
 
@@ -264,7 +264,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield handlers for the end of a pipeline in the style of sessions and get_next(), around an eager
+    """Yield handlers that expect the end of a pipeline as sessions and get_next() report it, around an eager
     next().
     """
     if example.facts.uses_graphs:
@@ -284,14 +284,19 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes: a tape, a variable or a setting raises Python's own errors."""
+    """Return True if the body only computes.
+
+    A tape, a variable or a setting could raise Python's own errors.
+    """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
     return works and plain and all(event.kind in _OPS_ONLY for event in body)
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes and trains or predicts, without the document's own callbacks."""
+    """Return True if the body only computes, trains or predicts, without callbacks defined in the
+    document.
+    """
     trains = [event for event in body if event.kind == "train"]
     return (
         bool(trains)

@@ -1,4 +1,4 @@
-"""Other libraries in a comparison with TensorFlow."""
+"""Rules for other libraries that are compared with TensorFlow."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,9 @@ from tuilab.documents.rules.rule import Hit, rule
 class Library:
     """A library whose calls return before their work is done.
 
-    calls: records of its calls. on: code that uses such a device, None if it always does.
-    waits: code that waits for a result. how: what waits.
+    calls: pattern for the records of its calls. on: pattern for code that uses a device with this behaviour,
+    None if every device has it. waits: pattern for code that waits for a result. how: the function that
+    waits, for messages.
     """
 
     name: str
@@ -92,6 +93,6 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
 
 
 def _code(example: Example, region: Region, events: list[TraceEvent]) -> str:
-    """Return the visible code between the readings, without comments."""
+    """Return the code between the two clock readings, as far as visible, without comments."""
     lines = {event.line for event in events} | set(range(region.line, region.last_line))
     return "\n".join(example.uncommented(line) for line in sorted(lines))

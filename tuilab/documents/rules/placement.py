@@ -1,4 +1,4 @@
-"""Requested devices, and assumed devices."""
+"""Rules for requested devices, and for devices that the document assumes."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def idle_scope(example: Example) -> Iterator[Hit]:
 
 @rule("TL302", "Silent soft placement", "warning")
 def soft_placement(example: Example) -> Iterator[Hit]:
-    """A time is called the GPU's without a check, or the CPU's without a scope that puts the work there.
+    """A time is labelled GPU without a check, or CPU without a scope that puts the work there.
 
     Why: TensorFlow silently replaces a missing device, and the figure gets the wrong name.
 
@@ -90,14 +90,16 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 
 def _is_strict(example: Example, scope: DeviceScope) -> bool:
-    """Return True if a scope contains graph nodes: by default, a session refuses to move them."""
+    """Return True if a scope contains graph nodes, because a session by default refuses to move those."""
     events = example.trace.events[scope.first : scope.last + 1]
     nodes = any(event.kind == "node" for event in events) and not any(e.kind == "op" for e in events)
     return nodes and "allow_soft_placement" not in example.facts.code
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield a time that no scope puts on the CPU, but that is labelled CPU and compared with the GPU's."""
+    """Yield each time that is labelled CPU and compared with one for the GPU, although no scope puts its work
+    on the CPU.
+    """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
     for timing in example.timings:
@@ -107,7 +109,7 @@ def _labelled_cpu(example: Example) -> Iterator[Hit]:
         work = [e for e in timing.events if e.kind in ("op", "graph", "train") and e.place.traced is None]
         models = [m for e in work if isinstance(m := e.arguments.get("self"), Model)]
         made = [event for m in models if (event := example.facts.find_weights(m)) is not None]
-        # A session's nodes were placed when they were created.
+        # The nodes that a session runs were placed when they were created.
         placed = any(e.place.devices or e.name == "sess.run" for e in (*work, *made))
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
@@ -126,7 +128,10 @@ def _is_of_gpu(timing: Timing) -> bool:
 
 
 def _specific_label(timing: Timing) -> str:
-    """Return a time's label: by its name if that includes the device, because a line may print several."""
+    """Return a time's label.
+
+    If the name of the time includes the device, the name is used, because one line may print several times.
+    """
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label
 
@@ -135,22 +140,22 @@ _CPU = re.compile(
     r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent|bound|pre|aug|input|data|pipeline|mem))",
     re.IGNORECASE,
 )
-# Other ways to choose a device.
+# Other code that chooses a device.
 _ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
-# Code that checks for a GPU.
+# Code that checks whether there is a GPU.
 _LOOKS = re.compile(
     r"log_device_placement|is_gpu_available|list_local_devices|gpu_device_name|nvidia-smi|pynvml|nvml|GPUtil"
     r"|is_built_with|list_(?:physical|logical)_devices|\.device\b(?!\()",
 )
 _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
-# Labels of both devices, or of a part of the work.
+# Labels that name both devices, or only a part of the work.
 _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
-    """Return the first timing that includes a scope with work in it."""
+    """Return the first timing that contains a device scope with work in it."""
     events = example.trace.events[scope.first : scope.last + 1]
-    # A template with a comment in place of the work has no figure.
+    # A template, which has a comment in place of the work, gives no figure.
     holds = any(
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )
@@ -185,7 +190,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         for event in timing.events:
-            # A graph may receive the model that it runs.
+            # A graph may receive the model that it runs as an argument.
             given = event.arguments.values() if event.kind == "graph" else (event.arguments.get("self"),)
             model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
             if model is None or len(here) != 1 or event.place.traced is not None:
@@ -194,7 +199,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
             if made is not None and made.index < event.index and made.place.families != here:
                 scope = event.place.devices[-1]
                 where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
-                # Without a scope, a visible GPU holds them.
+                # Without a scope, the model's variables are on the GPU if one is visible.
                 there = here == ("GPU",) and not made.place.families
                 yield Hit(
                     scope.line,
@@ -208,7 +213,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
 
 _FLAGS = re.IGNORECASE
 _GPU_NAME = re.compile(r"\bgpu\b", _FLAGS)
-# A comment on where the code on its line runs.
+# A comment that says on which device the code on its line runs.
 _ON_GPU = re.compile(
     r"\b(?:on|using|by|with|via) (?:the |a )?gpus?\b"
     r"|\bgpu[- ](?:optimi[sz]ed|accelerated|based|side|ops?\b|preproc)",

@@ -1,4 +1,4 @@
-"""The content of the time between two clock readings."""
+"""Rules for what lies between two clock readings."""
 
 import re
 from collections.abc import Iterator
@@ -33,19 +33,19 @@ from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
-# Maximum elements for which making data costs no more than passing it: random data, filled data.
+# Maximum number of elements for which making data takes no longer than passing it: random data, filled data.
 _TINY, _LARGE = 16, 1 << 20
-# Minimum elements for which NumPy's own ops may be the subject of a timing.
+# Minimum number of elements for which a timing may be meant to measure NumPy's own ops.
 _MUCH = 100_000
 
 
 def _is_opaque(events: list[TraceEvent]) -> bool:
-    """Return True if something in a timing is unknown: it may do any work, and may have done it before."""
+    """Return True if a timing contains unknown code, which may do any work, and may have done it before."""
     return any(event.kind == "opaque" for event in events)
 
 
 def works(events: list[TraceEvent]) -> list[TraceEvent]:
-    """Return the events whose time a benchmark could mean to measure."""
+    """Return the events whose time a benchmark may want to measure."""
     return [event for event in events if event.kind in WORK]
 
 
@@ -98,7 +98,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
 
 
 def _may_work(example: Example, timing: Timing) -> bool:
-    """Return True if a timing works, may work, or only reads what was computed before it (TL102)."""
+    """Return True if a timing contains work, may contain work, or only reads an earlier result (TL102)."""
     region, events = timing.region, timing.events
     loads_model = any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events)
     if loads_model or works(events) or _is_opaque(events) or timing.extent == "lap":
@@ -131,7 +131,7 @@ def _empty(example: Example, timing: Timing) -> Hit:
 
 
 def _only_describes(events: list[TraceEvent]) -> bool:
-    """Return True if a timing only builds a pipeline: mapped functions are merely traced then."""
+    """Return True if a timing only builds a pipeline, which traces mapped functions but does not run them."""
     steps = [event for event in events if event.kind == "dataset"]
     if not any(step.name.rpartition(".")[2] in _LAZY for step in steps):
         return False
@@ -140,12 +140,15 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
-# Labels of a time that is meant to measure building.
+# Labels which say that a time is meant to measure building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the readings; a mere comment marks a template."""
+    """Return True if there is code between the readings.
+
+    If there is only a comment, the code is a template.
+    """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
     lines = (example.text(n) for n in range(region.line + 1, min(region.last_line, region.line + 200)))
@@ -154,7 +157,7 @@ def _does_something(example: Example, region: Region, events: list[TraceEvent]) 
 
 @rule("TL102", "Computed before timing", "error")
 def computed_before(example: Example) -> Iterator[Hit]:
-    """What is timed was computed once, before the clock was read.
+    """The timed result was computed once, before the clock started.
 
     Why: The work was done once, elsewhere; the timed code only names its result.
 
@@ -191,15 +194,15 @@ _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results computed before the region and only read in it, unless names are bound to them
-    (TL101).
+    """Yield results that were computed before the region and are only read in it, unless names are bound to
+    them (TL101).
     """
     if not any(event.kind == "bind" for event in events):
         yield from _computed_before(example, region, events)
 
 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results computed before the region and only named or read in it."""
+    """Yield results that were computed before the region and are only named or read in it."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
@@ -233,15 +236,15 @@ def no_sync(example: Example) -> Iterator[Hit]:
         took = time.perf_counter() - t
     """
     for timing in example.timings:
-        # Graph ops compute only when the graph runs.
+        # Ops in a graph compute only when the graph runs.
         if _BUILDS_MODEL.search(timing.label):
             continue
         waiting, given = timing.unfinished, _returned_call(timing.events)
         copies = all(e.kind == "copy" for e in waiting)
-        # NumPy's result is already there; converting it to a tensor is not what is timed.
+        # NumPy's result is already complete, and converting it to a tensor is not the subject of the timing.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in timing.events)
         if waiting and not (heavy and copies):
-            # A copy that ends later matters only if the GPU is meant.
+            # A copy that finishes later matters only if a GPU is meant.
             said = f"{timing.label} {example.block.heading} {example.document_title}"
             meant = not copies or any(e.place.families for e in waiting) or _GPUS.search(said)
             yield Hit(
@@ -269,7 +272,7 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 
 
 def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the call of an unread model, if nothing after it reads a value; else None."""
+    """Return the call of an unread model if no later code in the region reads a value; else None."""
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
             return None
@@ -280,7 +283,7 @@ def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
     return None
 
 
-# Methods that return a finished value to the host.
+# Methods that return a complete value to the host.
 _HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
 
 
@@ -307,7 +310,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
     """
     found: dict[str, list[Timing]] = {}
     for timing in example.timings:
-        # A module's clock is reported when the module is checked.
+        # The clock in a module is reported when the module itself is checked.
         if CLOCKS.get(timing.region.clock, "") and not timing.region.file:
             found.setdefault(timing.region.clock, []).append(timing)
     for clock, timed in found.items():
@@ -319,14 +322,14 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         dated = any(at in example.trace.dated for at in readings)
         # For code without TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
-        # This clock suffices if no TensorFlow is timed, or only seconds of training.
+        # This clock suffices if the code times no TensorFlow, or only seconds of training.
         casual = coarse and not serious
         yield Hit(
             line,
             f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
             timing=timing,
-            # Even for a training, CPU time is not what the user waits for.
+            # CPU time is not the time that the user waits, not even for a training.
             severity="note" if casual else "warning" if CLOCKS[clock] == CPU_TIME else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
             replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
@@ -336,7 +339,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 
 
 def _printed_around(example: Example) -> Iterator[Hit]:
-    """Yield dates printed before and after a call, for the reader to subtract."""
+    """Yield dates that are printed before and after a call, so that the reader must subtract them."""
     events = example.trace.events
     dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
     for one, other in pairwise(dates):
@@ -357,7 +360,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
 
 
 def _is_printed(events: list[TraceEvent], clock: TraceEvent) -> bool:
-    """Return True if only a print on the same line uses a reading."""
+    """Return True if a clock reading is used only by a print on the same line."""
     after = events[clock.index + 1] if clock.index + 1 < len(events) else clock
     return after.kind == "print" and after.line == clock.line
 
@@ -375,9 +378,9 @@ def _is_casual(example: Example, timing: Timing) -> bool:
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
-        # Training runs between the calls of a callback or session hook.
+        # A training runs between calls of a callback or session hook.
         return False
-    # Without visible computation, it may be the time of anything.
+    # If no computation is visible, the time may be that of anything.
     named = bool(ANSWER.search(timing.label))
     return not any(
         e.kind in _COMPUTES
@@ -387,7 +390,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
 
 
 def _is_of_numpy(example: Example) -> bool:
-    """Return True if an article's example is its own program without TensorFlow."""
+    """Return True if an example in an article is its own program and does not use TensorFlow."""
     block = example.block
     alone = not block.script and not block.cell and bool(_IMPORTS.search(block.code))
     return alone and not _OF_TENSORFLOW.search(block.code)
@@ -398,8 +401,9 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called a few times, which takes milliseconds: this clock's
-    resolution matters.
+    """Return True if a model or graph is called only a few times.
+
+    That takes milliseconds, so the clock's resolution matters.
     """
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
@@ -435,7 +439,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         yield from _tests_in_training(example, timing)
-        # A time labelled as one answer is not a total, even if a part of it is timed too.
+        # A time that is labelled as one answer is not a total, even if a part of it is timed separately.
         is_total = timing.extent == "total" and not _ONE_ANSWER.search(timing.label)
         if _MAKES.search(timing.label) or is_total:
             continue
@@ -448,7 +452,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 
 def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a test of the model in the time of a training's iteration."""
+    """Yield a hit for a test of the model that runs within a timed training iteration."""
     region, tested = timing.region, _tested(example, timing)
     if tested is None or _WHOLE.search(timing.label):
         return
@@ -463,33 +467,33 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield a timing's events, each with what it prepares; "" for nothing.
+    """Yield each event in a timing with a description of what it prepares; "" for nothing.
 
-    measured: something in the timing is the work.
+    measured: the timing also contains the work itself.
     """
     events, region = timing.events, timing.region
     trained = measured and all(event.kind == "train" for event in events if _measures(event))
-    # A time labelled as training does not include testing.
+    # A time that is labelled as training should not include testing.
     fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
-    # A subtracted time is not part of the result.
+    # A time that is subtracted is not part of the result.
     less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
     models = any(e.kind == "build" and e.name in _MODELS for e in events)
     called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
     for event in events:
         if any(r.first < event.index < r.last for r in less):
             continue
-        # In a loop, the training may learn from it.
+        # In a loop, the training may use the result of the test.
         learns = len(event.place.loops) > len(timing.begins.loops) and event.name == "predict"
         what = _set_up(example, event, measured, timing.begins.function, fits and not learns)
         if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
             what = f"a layer and its weights are created ({event.name})"
         logged = what.endswith(_EACH_EPOCH) and timing.role == "log" and not timing.about_speed
-        # A few numbers cost nothing compared with training steps.
+        # Reading a few numbers takes no time compared with training steps.
         yield event, "" if logged or (trained and is_few(event)) else what
 
 
 def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEvent, str]]) -> Iterator[Hit]:
-    """Yield what is prepared in a timing; imports, plots and tests only once each."""
+    """Yield a hit for each preparation in a timing; only one each for imports, plots and tests."""
     told: set[str] = set()
     for event, what in prepared:
         kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
@@ -507,7 +511,9 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 
 
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield what is printed or logged while the clock runs, if the time is compared or an interpreter's."""
+    """Yield a hit for text that is printed or logged while the clock runs, if the time is compared or that of
+    an interpreter.
+    """
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
     if asked and timing.role != "log" and not _is_video(example, timing.region):
@@ -521,7 +527,7 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
-    """Yield one hit for the extra work of other libraries and unread calls."""
+    """Yield one hit for the extra work in other libraries and unread calls."""
     others: dict[str, TraceEvent] = {}
     for event in events:
         if what := _extra_work(event):
@@ -541,7 +547,7 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
 
 
 def _tested(example: Example, timing: Timing) -> TraceEvent | None:
-    """Return the function that tests the model, by name, in the time of a training iteration."""
+    """Return the function that, by its name, tests the model within a timed training iteration."""
     place = timing.begins
     tests: list[TraceEvent] = []
     trained = False
@@ -562,11 +568,11 @@ def _tested(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return the called function that contains the test, and its line."""
+    """Return the function that contains the test, and the line of the test."""
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
         return "", event.line if example.holds(event.line) else region.last_line
-    # A lap may end above its start, in the next iteration.
+    # A lap may end above the line of its start, in the next iteration.
     last = max(region.last_line, region.line + _LINES_OF_A_LAP)
     call = re.compile(rf"(?<!def )\b{re.escape(name)}\(")
     lines = (n for n in range(region.line, last + 1) if call.search(example.uncommented(n)))
@@ -579,12 +585,12 @@ _OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|durat
 
 
 def _calls_model(event: TraceEvent) -> bool:
-    """Return True if an unread model is called, by its name."""
+    """Return True if the event calls an unread model, judging by its name."""
     return event.kind == "opaque" and calls_model(event.name)
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Return what is printed meanwhile: by each iteration, or by TensorFlow for each op; "" for nothing."""
+    """Return what prints while the clock runs: each iteration, or TensorFlow for each op; "" for nothing."""
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
     written = next(
@@ -596,7 +602,7 @@ def _talks(example: Example, timing: Timing) -> str:
     if logs is not None and logs.index >= region.first:
         logs = None
     if not any(e.kind in ("op", "create") and e.place.traced is None for e in events):
-        # A session logs each op of a graph on its first run.
+        # A session logs each op of a graph when it runs the graph for the first time.
         runs = (e for e in events if e.name == "sess.run" and not example.facts.ran_before(e, region.first))
         logs = next((found for run in runs if (found := example.facts.logs_run(run)) is not None), None)
     return f"each op's placement is logged (line {logs.line})" if logs is not None else ""
@@ -607,8 +613,9 @@ def _is_within(part: Region, region: Region) -> bool:
 
 
 def _how_bad(timing: Timing, what: str) -> Severity | None:
-    """Return the severity of this being in the time: testing is a note unless the time is labelled as
-    training.
+    """Return the severity of the extra work.
+
+    Testing is only a note, unless the time is labelled as training.
     """
     if what == _SHOWS:
         return "warning"
@@ -624,7 +631,7 @@ _TESTED = "the model is tested"
 
 
 def _blocks(example: Example) -> bool:
-    """Return True if showing a plot blocks: in a script, unless something says otherwise."""
+    """Return True if showing a plot blocks the program. It does in a script, unless the code prevents it."""
     return not example.block.notebook and not _AT_ONCE.search(example.facts.code)
 
 
@@ -632,24 +639,26 @@ _AT_ONCE = re.compile(
     r"block\s*=\s*False|\bion\(\)|(?:use|switch_backend)\(\s*[\"']agg|%matplotlib", re.IGNORECASE
 )
 _EACH_EPOCH = " after each epoch"
-# Labels of a time that is meant to measure set-up.
+# Labels which say that a time is meant to measure set-up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
     re.IGNORECASE,
 )
-# Actions that take long even compared with training minutes.
+# Actions that take long even compared with minutes of training.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECASE)
 
 
 def _is_video(example: Example, region: Region) -> bool:
-    """Return True if the surrounding code shows a stream of images, so that the time covers all of it."""
+    """Return True if the surrounding code shows a stream of images, so that showing them is part of the timed
+    work.
+    """
     code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
     return bool(_VIDEO.search(_COMMENT.sub("", code)))
 
 
-# Lines around a timing to search for displayed images.
+# Number of lines around a timing that are searched for displayed images.
 _AROUND = 60
 
 
@@ -658,7 +667,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Return what a library or unread call does besides the work; "" for nothing."""
+    """Return what a library's call or an unread call does besides the work; "" for nothing."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -670,9 +679,9 @@ _SAVES = re.compile(r"(?:checkpoint|ckpt|saver)\w*\.save$", re.IGNORECASE)
 
 
 _MAY_SET_UP = ("opaque", "build", "host-op", "op", "python", "node")
-# Labels of a time that is meant to include everything.
+# Labels which say that a time is meant to include everything.
 _WHOLE = re.compile(r"\b(?:total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE)
-# Slow NumPy functions, which are meant to be timed.
+# Slow NumPy functions, which a timing is usually meant to measure.
 _HEAVY = (
     "tf.matmul",
     "tf.linalg.",
@@ -687,7 +696,7 @@ _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_in
 
 
 _MODELS = ("tf.keras.Model", "tf.keras.Sequential")
-# One-time actions that take noticeable time.
+# One-time actions that take a noticeable time.
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
@@ -720,8 +729,8 @@ def callbacks(event: TraceEvent) -> list[str]:
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
     """Return what an event prepares; "" for nothing.
 
-    measured: something else in the region is timed. timer: the function that reads the clock. fits: a model
-    is trained, and the label does not mean the total.
+    measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
+    the region trains a model, and the label does not mean the total.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -742,7 +751,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
                 return "the model is saved at each epoch"
             return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
         case "create" | "host-create":
-            # An array that is filled later is a buffer, not generated data.
+            # An array that the code fills later is a buffer, not generated data.
             buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
             return "" if buffer else _describe_data(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
@@ -774,7 +783,7 @@ _FEW_NUMBERS = 1_000
 
 
 def makes_data(event: TraceEvent) -> bool:
-    """Return True if an event generates much data while the clock runs."""
+    """Return True if an event generates a large amount of data while the clock runs."""
     if event.kind == "node":
         return event.name.startswith(("tf.random.", "tf.random_"))
     made = event.kind in ("create", "host-create") and event.place.traced is None
@@ -782,14 +791,14 @@ def makes_data(event: TraceEvent) -> bool:
 
 
 def _describe_data(event: TraceEvent, own: bool) -> str:
-    """Return the message about generated data; "" if that is part of the work.
+    """Return the message about generated data; "" if generating it is part of the work.
 
-    own: a function of the code makes it, not the one that reads the clock.
+    own: a function in the code makes the data, and another one reads the clock.
     """
     if event.place.file or not isinstance(event.result, Tensor):
-        return ""  # a neighbouring module makes what it needs
+        return ""  # a neighbouring module makes the data that it needs
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
-        return ""  # a function that starts from zeros does so as part of its work
+        return ""  # a function that starts from zeros makes them as part of its work
     count = elements(event.result.shape)
     drawn = event.name.startswith(_RANDOM)
     much = drawn if count is None else count > (_TINY if drawn else _LARGE)
@@ -800,7 +809,7 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Return what draws random numbers for a product or convolution again in each session run."""
+    """Return the op that draws new random numbers for a product or convolution in each session run."""
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
     while waiting and len(seen) < _MOST_NODES:
@@ -836,7 +845,7 @@ _PRODUCTS = (
 
 
 def _initialises(example: Example, event: TraceEvent) -> bool:
-    """Return True if a session runs its variables' initializers."""
+    """Return True if a session runs the initializers of its variables."""
     fetched = event.runs
     if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
         return False
@@ -878,13 +887,13 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
-            # A single call for a known, small number of rows: a device's time, or that of one answer.
+            # A single call for a known, small number of rows gives the time of a device or of one answer.
             few = rows_of(event) in _FEW_ROWS
             again = again or (few and bool(ANSWER.search(timing.label)))
             if alone and again and _is_one_batch(event):
                 meant = timing.compared or bool(ANSWER.search(timing.label))
                 meant = meant and timing.role != "log"
-                # A benchmark's mean over batches of any size also includes each call's overhead.
+                # A benchmark's mean over batches includes the overhead of each call, whatever the batch size.
                 unknown = rows_of(event) is None and not _is_video(example, region) and _is_averaged(region)
                 small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
@@ -903,7 +912,7 @@ def _is_averaged(region: Region) -> bool:
 
 
 def _prepares(event: TraceEvent) -> bool:
-    """Return True if an event only prepares one batch, or is plain Python."""
+    """Return True if an event only prepares one batch, or is a plain Python operation."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
     if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):
@@ -922,13 +931,13 @@ def _model_input(event: TraceEvent) -> Value | None:
 
 
 def batch_of(event: TraceEvent) -> int | None:
-    """Return the batch size of a Keras method call; None if not known."""
+    """Return the batch size in a call of a Keras method; None if unknown."""
     given = event.arguments.get("batch_size")
     return BATCH if given is None or given == NONE else integer(given)
 
 
 def rows_of(event: TraceEvent) -> int | None:
-    """Return the number of rows passed to a Keras method; None if not known."""
+    """Return the number of rows that a Keras method receives; None if unknown."""
     given = _model_input(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
@@ -937,7 +946,9 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Return True if predict() gets at most a usual batch, by its rows or else by its name."""
+    """Return True if predict() gets at most a batch of usual size, judging by its rows, or else by the name
+    of its argument.
+    """
     given, rows = _model_input(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH
@@ -947,7 +958,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 
 def _is_one_batch(event: TraceEvent) -> bool:
-    """Return True if predict() gets at most one batch, as far as known."""
+    """Return True if, as far as known, predict() gets at most one batch."""
     given = _model_input(event)
     if integer(event.arguments.get("steps")) == 1:
         return True

@@ -1,4 +1,4 @@
-"""Rules and their findings, and the register: a rule is a function whose docstring documents it."""
+"""Rules, their findings, and the register of rules. A rule is a function; its docstring documents it."""
 
 import inspect
 import re
@@ -12,22 +12,22 @@ from tuilab.model.found import Found, Severity
 
 
 class Finding(Found, frozen=True, kw_only=True):
-    """A mistake in an example as a measurement. code: of the rule, `TL103`."""
+    """A mistake that makes an example's measurement wrong. code: code of the rule, such as `TL103`."""
 
     line: int
-    """In the document, from 1; in a notebook, in the text of its cells."""
+    """Line in the document, from 1; in a notebook, in the text of its cells."""
     column: int = 1
-    """From 1, in characters."""
+    """Column in characters, from 1."""
     also: tuple[int, ...] = ()
-    """Further lines with the same finding."""
+    """Further lines that have the same finding."""
     cell: int = 0
-    """Cell of a notebook, from 1; 0 for other documents."""
+    """Number of the notebook cell, from 1; 0 for other documents."""
     cell_line: int = 0
-    """The line in that cell, from 1."""
+    """Line within that cell, from 1."""
     replace: tuple[str, str] = ("", "")
-    """The replacement that `--fix` makes; "" if there is none."""
+    """The text that `--fix` replaces, and the new text; "" if `--fix` changes nothing."""
     calls: int = 0
-    """Number of calls, epochs or batches in the figure, including the first; 0 if not known."""
+    """Number of calls, epochs or batches in the figure, including the first; 0 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Hit:
     line: int
     message: str
     remedy: str = ""
-    """Replaces the rule's own remedy if the place needs another one."""
+    """Replaces the remedy of the rule if this place needs another one."""
     at: str = ""
-    """The affected text on the line; if missing, the line's first word."""
+    """The affected text on the line; if "", the line's first word."""
     timing: Timing | None = None
-    """The timing that it is about."""
+    """The timing that the hit concerns."""
     severity: Severity | None = None
     also: tuple[int, ...] = ()
     replace: tuple[str, str] = ("", "")
@@ -53,24 +53,25 @@ Check = Callable[[Example], Iterator[Hit]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A kind of mistake, documented by the docstring of its function."""
+    """A kind of mistake. The docstring of its function documents it."""
 
     code: str
     title: str
     """A short title."""
     severity: Severity
     preview: bool
-    """Off by default: too often wrong on real documents, or too rare to judge."""
+    """True if the rule is off by default, because it is too often wrong on real documents, or too rare to
+    judge."""
     what: str
-    """What the rule looks for."""
+    """What the rule detects."""
     why: str
     """The effect of the mistake on the figure."""
     remedy: str
     """What to do instead."""
     wrong: str
-    """An example that it finds."""
+    """An example that the rule reports."""
     right: str
-    """The same without the mistake."""
+    """The same example without the mistake."""
     check: Check = field(repr=False)
 
 
@@ -81,7 +82,11 @@ _PART = re.compile(r"^(Why|Instead|Wrong|Right):[ \t]*\n?", re.MULTILINE)
 def rule(
     code: str, title: str, severity: Severity = "warning", preview: bool = False
 ) -> Callable[[Check], Check]:
-    """Register a rule. Its docstring: what it finds, `Why:`, `Instead:`, and examples: `Wrong:`, `Right:`."""
+    """Register a rule.
+
+    Its docstring has these parts: what it detects, `Why:`, `Instead:`, and the examples `Wrong:` and
+    `Right:`.
+    """
 
     def register(check: Check) -> Check:
         what, *rest = _PART.split(inspect.getdoc(check) or "")
@@ -108,5 +113,5 @@ def _flowed(text: str) -> str:
 
 
 def registered() -> tuple[Rule, ...]:
-    """Return every rule, sorted by code."""
+    """Return all rules, sorted by code."""
     return tuple(_REGISTER[code] for code in sorted(_REGISTER))

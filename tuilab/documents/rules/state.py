@@ -1,4 +1,4 @@
-"""Calls that are valid by themselves, but that TensorFlow rejects or ignores at this point."""
+"""Rules for calls that are valid by themselves, but that TensorFlow rejects or ignores at this point."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from tuilab.documents.interpreter.trace import Loop, TraceEvent
 from tuilab.documents.interpreter.values import Known, Model, OpaqueObject, Tensor, Value
 from tuilab.documents.rules.rule import Hit, rule
 
-# Events that start TensorFlow's context, after which threads and devices are fixed.
+# Events that start TensorFlow's context. After them, threads and devices cannot be changed.
 _STARTS = ("op", "create", "copy", "graph", "train", "dataset", "iterate")
-# Settings that are then rejected, and what they concern.
+# Settings that TensorFlow then rejects, and the subject of each.
 _BEFORE = {
     "tf.config.threading.set_intra_op_parallelism_threads": "threads",
     "tf.config.threading.set_inter_op_parallelism_threads": "threads",
@@ -59,18 +59,18 @@ def refused(example: Example) -> Iterator[Hit]:
 
 
 def _nearby_text(example: Example, line: int) -> str:
-    """Return the text on the line, on the next, and in the comments above."""
+    """Return the text of the line, of the next line, and of the comments above."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 
-# Words that show that an error is intended.
+# Words which show that an error is intended.
 _MEANT = re.compile(
     r"error|fail|rais|wrong|won't|doesn't|does not|can't|cannot|not work|exception", re.IGNORECASE
 )
 
 
 def _late(example: Example) -> Iterator[Hit]:
-    """Yield settings of threads, memory and devices that come after TensorFlow has started."""
+    """Yield settings of threads, memory and devices that the code makes after TensorFlow has started."""
     for event in example.written:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
@@ -90,7 +90,7 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Return what started TensorFlow before that event, including in an earlier iteration."""
+    """Return the event that started TensorFlow before this one, possibly in an earlier iteration."""
     events = example.trace.events
     for earlier in _earlier(example, event):
         if _starts(example, earlier) and event.place.may_follow(earlier.place):
@@ -98,14 +98,16 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
     again = next((loop for loop in event.place.loops if _repeats(loop)), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
-    # A loop over several devices or memory settings starts nothing.
+    # A loop that applies settings for devices or memory starts nothing.
     return next((e for e in events[event.index : again.last + 1] if _starts(example, e)), None)
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield earlier events of the same program; on a page with several examples, of this one."""
+    """Yield earlier events in the same program; on a page with several examples, only those in this
+    example.
+    """
     alone = not example.block.script and not example.block.notebook
-    # If TensorFlow is imported again, the notebook's kernel was probably restarted.
+    # If the code imports TensorFlow again, the notebook's kernel was probably restarted.
     first = max(example.facts.program_of(event), example.facts.imported_before(event))
     for earlier in example.trace.events[first : event.index]:
         if not alone or earlier.place.block == event.place.block:
@@ -117,7 +119,9 @@ def _computes(event: TraceEvent) -> bool:
 
 
 def _starts(example: Example, event: TraceEvent) -> bool:
-    """Return True if an event starts TensorFlow: an op, a pipeline, a model with immediate weights."""
+    """Return True if an event starts TensorFlow: an op, a pipeline, or a model that creates its weights at
+    once.
+    """
     model = event.result if event.kind == "build" else None
     return _computes(event) or (isinstance(model, Model) and example.facts.find_weights(model) is event)
 
@@ -127,7 +131,7 @@ def _repeats(loop: Loop) -> bool:
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:
-    """Return True if the same value was set before, so that nothing changes."""
+    """Return True if the code set the same value before, so that nothing changes."""
     return any(
         earlier.name == event.name and _same(earlier, event)
         for earlier in example.trace.events[: event.index]
@@ -141,19 +145,19 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
 
 
 def _expected(event: TraceEvent) -> bool:
-    """Return True if the code catches the error, as TensorFlow's own guide does."""
+    """Return True if the code catches the error, as the example in TensorFlow's guide does."""
     return bool(event.place.tries)
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting also holds later work, which then never runs."""
+    """Return True if the `try` around a setting also contains later work, which the error then skips."""
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
     return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """Yield TensorFlow 1 graph code in a program that runs eagerly."""
+    """Yield code for TensorFlow 1 graphs in a program that runs eagerly."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -179,7 +183,7 @@ _OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:
-    """Return True if a session's fetch was computed eagerly, or from such a value."""
+    """Return True if the value that a session fetches was computed eagerly, or from an eager value."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
         return False
@@ -205,7 +209,7 @@ def _uncompiled(example: Example) -> Iterator[Hit]:
             return
 
 
-# Code that omits it says so, and code that compiles elsewhere mentions it by name.
+# Code that omits compile() says so, and code that compiles elsewhere mentions it by name.
 _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
@@ -264,7 +268,7 @@ def ignored(example: Example) -> Iterator[Hit]:
     """
     if example.facts.starts_processes or _SHELL.search(example.block.code):
         return
-    # If a session computes, other computations may be nodes of its graph.
+    # If a session computes, other computations may be nodes in its graph.
     late = _lists if any(event.name == "tf.Session" for event in example.trace.events) else _begins
     for event in example.written:
         name = event.name.removeprefix("os.environ.")
@@ -287,7 +291,7 @@ def _begins(event: TraceEvent) -> bool:
 
 
 def _lists(event: TraceEvent) -> bool:
-    """Return True if the devices are listed while they are opened, which starts each."""
+    """Return True if the event lists the devices, which opens and starts each of them."""
     return event.kind == "query" and event.name.endswith("list_local_devices")
 
 
@@ -304,5 +308,5 @@ _AT_START = (
     "TF_NUM_INTRAOP_THREADS",
     "TF_NUM_INTEROP_THREADS",
 )
-# A shell command, which runs in its own process.
+# A shell command runs in its own process.
 _SHELL = re.compile(r"^\s*!|\bos\.(?:system|exec\w+|spawn\w+|fork)\(", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Comments that suppress findings: `# noqa: TL103`, `<!-- tuilab: ignore TL103 -->`."""
+"""Reads comments that suppress findings: `# noqa: TL103`, `<!-- tuilab: ignore TL103 -->`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ _IGNORE = re.compile(
 )
 _CODE = re.compile(r"TL\d+", re.IGNORECASE)
 ALL = "*"
-# Maximum distance of the comment above a fence.
+# Maximum number of lines between the comment and the fence below it.
 _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Return True if a comment suppresses the rule: on its line, above its example, or for all examples."""
+    """Return True if a comment suppresses the rule: on the line, above the example, or for all examples."""
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
     match = _NOQA.search(example.text(line))
@@ -27,7 +27,7 @@ def suppressed(example: Example, code: str, line: int) -> bool:
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
-    """Return the codes that comments above a block suppress in it; `*` for all."""
+    """Return the codes that the comments above a block suppress for the block; `*` for all."""
     return frozenset(_above(lines, block))
 
 

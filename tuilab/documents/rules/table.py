@@ -1,4 +1,4 @@
-"""Every rule, and their findings in an example."""
+"""The table of all rules, and their findings in an example."""
 
 from tuilab.documents.example import Example
 from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
@@ -25,13 +25,12 @@ _BY_CODE = {known.code: known for known in RULES}
 
 
 def rule(code: str) -> Rule:
-    """Return the rule of that code. Raises KeyError."""
+    """Return the rule with that code. Raises KeyError."""
     return _BY_CODE[code]
 
 
 def check(example: Example, preview: bool = True) -> tuple[Finding, ...]:
-    """Return the rules' findings in the example, sorted by line, one per line and code, without suppressed
-    ones.
+    """Return the findings in an example, sorted by line, one per line and code, without suppressed ones.
 
     preview: include preview rules.
     """
@@ -67,7 +66,7 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:
-    """A timing that only logs the duration of a training is not a benchmark."""
+    """Return the severity of a hit. A timing that only logs the duration of a training is not a benchmark."""
     if hit.timing is not None and hit.timing.role == "log":
         return "note"
     return known.severity

@@ -1,4 +1,4 @@
-"""Python code that runs during tracing, and not when the graph runs."""
+"""Rules for Python code that runs only during tracing, and not when the graph runs."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
-    # Code that also prints through TensorFlow shows the difference on purpose.
+    # If the code also prints through TensorFlow, it shows the difference on purpose.
     shows = {id(event.place.traced) for event in example.written if event.name == "tf.print"}
     for event in example.written:
         traced = event.place.traced
@@ -48,13 +48,13 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
-    """Return True if the code says that it observes tracing."""
+    """Return True if the code says that it demonstrates tracing."""
     lines = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
     return any("trac" in text.lower() for text in lines)
 
 
 def _around(example: Example) -> list[Passage]:
-    """Return the prose shortly before and after an example."""
+    """Return the lines of prose just before and after an example."""
     return [*example.block.before[-12:], *example.block.after[:12]]
 
 
@@ -112,7 +112,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
 
 def _counted(event: TraceEvent) -> str:
-    """Return the graph parameter that receives a loop's counter; "" if none."""
+    """Return the parameter of a graph that receives a loop's counter; "" if there is none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
     if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
@@ -127,6 +127,9 @@ _COMPILE = "tf.xla.experimental.compile"
 
 
 def _repeats(loop: Loop, line: int) -> bool:
-    """Return True if the line is in a loop that runs often: not once per device, and not in a helper."""
+    """Return True if the line is in a loop that runs often.
+
+    A loop over devices and a loop in a helper do not count.
+    """
     many = loop.over is not None or (loop.count or 0) > 1
     return many and not loop.unrolled and loop.line <= line <= loop.last_line

@@ -1,4 +1,4 @@
-"""What a time claims to measure."""
+"""Rules for what a time claims to measure: its label and its unit."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.values import Graph, Layer, Model, text
 from tuilab.documents.rules.regions import works
 from tuilab.documents.rules.rule import Hit, rule
 
-# Settings that a label may name, and the code that enables each.
+# Settings that a label may name, and for each the code that enables it.
 _FEATURES = {
     "XLA": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
     "mixed precision": (
@@ -88,7 +88,9 @@ _EAGERLY = re.compile(r"run_functions_eagerly\(\s*(?:run_eagerly\s*=\s*)?(\w+)")
 
 
 def _late_policies(example: Example) -> Iterator[Hit]:
-    """Yield mixed-precision policies set after the timed model was made, without a new model."""
+    """Yield mixed-precision policies that are set after the timed model was created, if no new model
+    follows.
+    """
     events = example.trace.events
     for event in example.written:
         policy = text(event.arguments.get("policy")) or ""
@@ -150,7 +152,7 @@ def seconds_as_milliseconds(example: Example) -> Iterator[Hit]:
                 timing=timing,
                 severity="warning" if part == "microseconds" else "note",
             )
-        # If something is divided by the time, the nearby words are not its unit.
+        # If the code divides by the time, the words nearby are not the unit of the time.
         if region.scaled or region.rate or region.clock not in _SECONDS:
             continue
         for line, words in region.told:

@@ -1,4 +1,4 @@
-"""First calls: tracing, compiling, allocating and starting, mixed into a figure."""
+"""Rules for first calls, which mix tracing, compiling, allocating and starting into a figure."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import FirstCall, Timing
 from tuilab.model.found import Severity
 
-# Number of batches that take longer than starting their pipeline.
+# Number of batches that together take longer than starting their pipeline.
 MANY_BATCHES = 100_000
 
 
@@ -57,7 +57,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """Yield times of a callback's batches or epochs that are gathered from the first on."""
+    """Yield a hit for each time that a callback gathers for batches or epochs, including the first one."""
     if is_robust(example.block.code):
         return
     for timing in example.timings:
@@ -83,7 +83,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(begins: Context) -> bool:
-    """Return True if a callback's batch times are figures of a model's answers, taken for each batch."""
+    """Return True if a callback times each batch in order to report how fast a model answers."""
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
 
@@ -117,7 +117,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         likely = sure or cold.first.likely
         epochs = work.arguments.get("epochs")
         long = work.kind == "train" and epochs is not None and integer(epochs) != 1
-        # With many epochs, the first is negligible; with few it matters if the code is about speed.
+        # With many epochs, the first one is negligible. With few, it matters if the code is about speed.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
         few = long and 1 < (integer(epochs) or _MANY_EPOCHS) <= _FEW_EPOCHS and timing.about_speed
         short = long and (integer(epochs) or 0) <= _MANY_EPOCHS and (_steps(work) or _FEW_STEPS) < _FEW_STEPS
@@ -133,7 +133,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
 
 
 _MANY_EPOCHS, _FEW_EPOCHS = 10, 5
-# Maximum number of steps that take less time than tracing the first.
+# Maximum number of steps that together take less time than tracing the first.
 _FEW_STEPS = 1_000
 
 
@@ -152,19 +152,19 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The cold timings of a line on which a clock starts: a helper may time several functions."""
+    """The cold timings that start on the same line, because a helper may time several functions."""
 
     timing: Timing
     work: TraceEvent
     first: FirstCall
     names: str
-    """The work of all of them."""
+    """Names of the work in all of them."""
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield the lines on which a clock starts with cold timings.
+    """Yield the lines on which cold timings start.
 
-    single: of the timings that run their work once, else of the others.
+    single: only timings that run their work once; otherwise only the others.
     """
     lines: dict[int, list[_Cold]] = {}
     for timing in example.timings:
