@@ -1,7 +1,7 @@
-"""Text and data that only a screen needs, and the paint schedule; without Textual, so that tests read it
-as text.
+"""Text and data that only a screen needs, and the paint schedule. Without Textual, so that tests can read
+them as text.
 
 answer, status, pages: sentences, which name actions instead of keys. demo, titles, run_list: lists.
-placement, timeline, devices, race: rows and lanes of a picture. painter: the paint schedule. keymap: the
-user's keys. view_options: what to draw.
+placement, timeline, devices, race: rows and lanes of a plot. painter: the paint schedule. keymap: the user's
+keys. view_options: what to draw.
 """

@@ -31,17 +31,17 @@ class Said:
     detail: str = ""
     """Muted text below the answer."""
     verdict: VerdictWord | None = None
-    """The verdict that decides the preset's mark."""
+    """The verdict shown as the preset's mark in the list."""
     called: str = ""
-    """The word for that verdict."""
+    """The word for that verdict, as shown."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """The best case on a GPU, or why none is used, in a few words, if the answer has no space for it."""
+    """The best case on a GPU, or why none is used, in a few words, if the answer has no room for it."""
 
 
 def opening(text: str, most: int = 0) -> str:
-    """Return the first sentence of a text, and further ones up to `most` characters."""
+    """Return the first sentence of a text, and more sentences up to `most` characters."""
     sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
     kept = sentences[0]
     for sentence in sentences[1:]:
@@ -52,9 +52,9 @@ def opening(text: str, most: int = 0) -> str:
 
 
 def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
-    """Return the answer of the run on the screen, or what would be measured; and always the next steps.
+    """Return the answer for the run on the screen, or what a run would measure, always with the next steps.
 
-    newcomer: explain how to begin.
+    newcomer: also explain how to begin.
     """
     state, settings = lab_state.shown, lab_state.settings
     if lab_state.worker.phase == "down" and lab_state.worker.message and not state.rounds:
@@ -109,17 +109,19 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
-    """Return the first claim whose verdict the preset's mark in the list shows."""
+    """Return the first claim with the verdict that marks the preset in the list."""
     word = overall([claim.verdict for claim in claims]) if claims else None
     return next((claim for claim in claims if claim.verdict == word), None)
 
 
 MOVED = "Changed: {}. The preset's own words:"
-"""Prefix of a preset's own text while its values are changed."""
+"""Prefix of a preset's original text while its values are changed."""
 
 
 def claimant(settings: Settings) -> str:
-    """Return the words before a claim's text: its source, and its settings if the values have changed."""
+    """Return the words before the text of a claim: its source, and its settings if the values have
+    changed.
+    """
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you have {settings.moved}):" if settings.moved else f"{whose}:"
 
@@ -128,7 +130,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """Return the lab's question, and what measuring the preset contributes to the answer."""
+    """Return the lab's question, and how measuring the preset helps to answer it."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
@@ -144,7 +146,7 @@ def first_words(lab_state: LabState) -> str:
 
 
 def expected(lab_state: LabState) -> str:
-    """Describe the work of a call with these settings, and the roof that limits it; "" if not known."""
+    """Describe the work of a call with these settings, and the roof that limits it; "" if unknown."""
     settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
         return ""
@@ -195,7 +197,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
 
 
 def describe_continuation(lab_state: LabState) -> str:
-    """Describe what more time would bring:
+    """Describe what continuing the run would achieve:
 
     `{run} continues: ± 2% in about 1 min`, or the rest of a stopped run; else "".
     """

@@ -1,6 +1,6 @@
-"""The demo: one document's claim after another; guess, then see it measured.
+"""The demo: claims from the documents, one after another; the user guesses, then sees the measurement.
 
-The outcome is the run's verdict in its own words, so that demo and answer cannot disagree.
+The outcome uses the wording of the run's verdict, so that demo and answer cannot disagree.
 """
 
 import re
@@ -42,16 +42,16 @@ GUESSED: dict[VerdictWord, str] = {
     "undecided": GUESSES[2],
     "untestable": GUESSES[2],
 }
-"""The guess that each verdict confirms."""
+"""The guess that each verdict proves right."""
 
 
 OPENER = "tiny-ops"
 """The demo's first preset: its effect is large on every machine."""
 MOST = 6
 SWEPT = (Crosses, ShareGrows, SamePlacement)
-"""Claims that only a sweep decides, which takes too long for a demo."""
+"""Kinds of claims that only a sweep decides, which takes too long for a demo."""
 TIMED = (Faster, WaitsForInput, PhaseShare)
-"""Claims about times, which are more interesting than a missing kernel."""
+"""Kinds of claims about times, which are more interesting than a missing kernel."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def decided(self) -> bool:
-        """True if the evidence decides between the guesses: only then is a guess right or wrong."""
+        """True if the evidence decides between the guesses; otherwise a guess is neither right nor wrong."""
         return self.verdict.verdict in ("confirmed", "refuted", "impossible")
 
     @property
@@ -75,32 +75,32 @@ class Outcome:
 
     @property
     def scored(self) -> bool:
-        """True if it counts: there was a guess, and the evidence decides, or confirmed it."""
+        """True if the guess counts: one was made, and the evidence decides or supports it."""
         return bool(self.guess) and (self.decided or self.right)
 
 
 @dataclass
 class Demo:
-    """One preset after another: a guess, a measurement, an outcome."""
+    """Presets one after another, each with a guess, a measurement and an outcome."""
 
     steps: Sequence[Preset]
     """The presets, each with a claim."""
     at: int = 0
     """Index of the current step."""
     stage: Stage = "guess"
-    """What the demo waits for."""
+    """The event that the demo is waiting for."""
     guess: str = ""
     """The guess; "" for none."""
     verdict: Verdict | None = None
-    """The run's verdict on the claim."""
+    """The run's verdict on the claim; None before the measurement."""
     reason: str = ""
-    """What else the run showed; "" for nothing."""
+    """Any further result of the run; "" if there is none."""
     paused: bool = False
-    """The countdown is paused."""
+    """Whether the countdown is paused."""
     left_s: int = GUESS_S
-    """Seconds until it continues by itself."""
+    """Seconds until the demo continues by itself."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """Outcomes by step."""
+    """Outcomes by index of the step."""
 
     @property
     def right(self) -> int:
@@ -114,7 +114,7 @@ class Demo:
 
     @property
     def preset(self) -> Preset:
-        """The preset of this step."""
+        """The preset of the current step."""
         return self.steps[self.at]
 
     @property
@@ -128,7 +128,7 @@ class Demo:
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Make a guess, 1 for the first; False if there is no such guess or it is too late."""
+        """Record the n-th guess; return False if there is no such guess or it comes too late."""
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
         self.guess = GUESSES[number - 1]
@@ -144,11 +144,11 @@ class Demo:
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run)
 
     def sum_up(self) -> None:
-        """End with the outcomes of all steps."""
+        """Finish the demo with the outcomes of all steps."""
         self.stage = "summary"
 
     def tick(self) -> bool:
-        """Count a second; returns True when it is time to continue."""
+        """Count down a second; return whether it is time to continue."""
         if self.paused or self.stage in ("measure", "summary"):
             return False
         self.left_s -= 1
@@ -156,8 +156,8 @@ class Demo:
 
 
 def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
-    """Return the explanation of the verdict: a finding about an arm in its evidence, or the mistake in the
-    document's code if the claim does not hold; "" if there is none.
+    """Explain the verdict: a finding about an arm in its evidence, or the mistake in the document's code if
+    the claim does not hold; "" if there is neither.
     """
     if verdict.verdict in ("refuted", "impossible"):
         wrong = opening(preset.wrong)
@@ -169,7 +169,7 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
 
 
 def _arms_in(evidence: str, result: RunResult) -> set[str]:
-    """Return the ids of the arms that the evidence names: `GPU graph copied` does not name `GPU graph`."""
+    """Return the ids of the arms in the evidence; `GPU graph copied` is not a mention of `GPU graph`."""
     ids = set()
     for arm in sorted(result.arms, key=lambda arm: -len(arm.label)):
         named = re.compile(rf"(?<!\w){re.escape(arm.label)}(?!\w)")
@@ -186,8 +186,8 @@ def tour(
 ) -> list[Preset]:
     """Choose claims that this machine can decide, from each document in turn, claims about times first.
 
-    known: verdicts of earlier runs here. machine: None while not known, which counts as one without a GPU. If
-    no claim can be decided, the first of each document.
+    known: verdicts of earlier runs on this machine. machine: None while unknown, which counts as a machine
+    without a GPU. If no claim can be decided, choose the first of each document.
     """
     known, every = known or {}, [preset for preset in presets if preset.claims]
     able = [p for p in every if decidable(p, machine, known.get(p.name))]
@@ -202,15 +202,15 @@ def tour(
 def update_steps(
     demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
 ) -> None:
-    """Choose the remaining steps again after the first measurement: at the start the machine may be
-    unknown.
+    """Choose the remaining steps again after the first measurement: the machine may be unknown at
+    the start.
     """
     first = demo.steps[0]
     demo.steps = [first, *(p for p in tour(presets, machine, known) if p.name != first.name)][:MOST]
 
 
 def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
-    """Return True if a short run on this machine confirms or refutes the first claim."""
+    """Return whether a short run on this machine can confirm or refute the first claim."""
     claim = preset.claims[0]
     if known is not None:
         return GUESSED[known] != GUESSES[2]
@@ -219,19 +219,19 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Return True if a machine without a GPU cannot judge the claim."""
+    """Return whether judging the claim needs a GPU."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
 
 def begin(lab: "Lab", demo: Demo, at: int) -> None:
-    """Go to a step: show its preset, not measured yet."""
+    """Start a step: show its preset without measuring it."""
     demo.enter(at)
     lab.present(demo.preset)
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Return True if this event ended the step's run; its verdict is then reported."""
+    """Return whether this event ended the step's run; if so, report the verdict."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()
@@ -242,7 +242,7 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """Return the demo's text: the claim, the question or outcome, and the keys."""
+    """Return the text of the demo: the claim, the question or outcome, and the keys."""
     claim = demo.preset.claims[0].text
     counted = "paused" if demo.paused else f"measures by itself in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
@@ -278,7 +278,7 @@ def summary(demo: Demo) -> tuple[str, str]:
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
-    """Return every claim with verdict, evidence and guess, as a page to write or send."""
+    """Return a page with the verdict, evidence and guess for every claim, to save or send."""
     rows = []
     for index in sorted(demo.outcomes):
         each = demo.outcomes[index]

@@ -1,4 +1,4 @@
-"""The figures of host, worker and GPUs in a sample, with wording."""
+"""The figures about host, worker and GPUs in a sample, as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ class Reading:
     """One reading of a device."""
 
     label: str
-    """A word, such as `use`."""
+    """A short label, such as `use`."""
     words: str
-    """`38%`, or that it is not reported."""
+    """The value as text, such as `38%`, or a remark that it is not reported."""
     value: float | None = None
-    """In its own unit; None if it is not a number. Numbers have a history plot."""
+    """The value in its own unit; None if it is not a number. Numbers have a history plot."""
     most: float | None = None
-    """Maximum of the value; None if not known."""
+    """Maximum of the value; None if unknown."""
     more: tuple[str, ...] = ()
     """Additional text."""
     each: tuple[float, ...] = ()
-    """Shares (0 to 1) of the parts whose mean it is."""
+    """Shares (0 to 1) of the parts, if the value is their mean."""
     warn: bool = False
-    """True if it slows the device down."""
+    """Whether the value indicates that the device is slowed down."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class DeviceReadings:
     name: str
     """`host` or `GPU:0`."""
     title: str
-    """`96 logical CPUs`, or the GPU's name; "" if not known."""
+    """Such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
-    """Its readings; expected but missing ones are marked as unknown."""
+    """The readings; expected ones that are missing are marked as unknown."""
     processes: tuple[str, ...] = ()
-    """Processes with memory on it, one line each below a header, largest first."""
+    """Processes that use its memory, one line each below a header, largest first."""
 
 
 def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
-    """Return the host, with the worker's load, and each GPU."""
+    """Return the readings of the host, including the worker's load, and of each GPU."""
     count = len(sample.cpu.per_core)
     host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
     own = sample.process.pid if sample.process else 0
@@ -118,9 +118,10 @@ def _gpu(gpu: GpuSample) -> Iterator[Reading]:
 
 
 def processes(gpu: GpuSample, own: int = 0) -> list[str]:
-    """Return `pid user memory use command`, and a line for each; nothing if the driver lists none.
+    """Return the header `pid user memory use command` and a line for each process; nothing if the driver
+    lists none.
 
-    own: the lab's worker.
+    own: process id of the lab's worker.
     """
     listed = gpu.processes
     if not listed:
@@ -156,19 +157,19 @@ def _memory_reading(label: str, used: int | None, total: int | None) -> Reading:
 def _join_reading(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
-    """Return a reading of the known parts; none if none is known."""
+    """Return a reading that joins the known parts; none if all are unknown."""
     words, *more = [part for part in parts if part] or [""]
     if words:
         yield Reading(label, words, value, most, tuple(more), warn=warn)
 
 
 def percent(share: float | None) -> str:
-    """Return `38%`, or that it is not known."""
+    """Return `38%`, or a remark that the share is unknown."""
     return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 
 def link_words(link: Link) -> str:
-    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing if not known."""
+    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing if unknown."""
     if link.generation is None or link.width is None:
         return ""
     now = f"PCIe {link.generation} ×{link.width}"

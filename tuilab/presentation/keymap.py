@@ -1,4 +1,4 @@
-"""The user's own keys: `keymap.toml` in the configuration folder. Errors in it are reported.
+"""The user's own keys, from `keymap.toml` in the configuration folder. Errors in the file are reported.
 
 [keys]
 run = "r,f5"
@@ -20,17 +20,16 @@ LARGEST = 100_000
 
 
 def default_path() -> Path:
-    """Return the default path of the file."""
+    """Return the default path of the keymap file."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"
 
 
 def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, str], list[str]]:
-    """Return the keys by action, and a sentence for each error in the file. A missing file is not an
-    error.
+    """Return the keys by action, and a sentence for each error in the file. A missing file is not an error.
 
-    known: returns the ids of all actions; called only if there is a file.
+    known: returns the ids of all actions; called only if the file exists.
     """
     shown = sanitize_line(str(path), 300)
     try:
@@ -75,7 +74,7 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each key that two actions of the same place share."""
+    """Return a sentence for each key that two actions in the same place share."""
     owner: dict[tuple[str, str], str] = {}
     out = []
     for name, keys in chosen.items():

@@ -1,4 +1,4 @@
-"""Pages of text: the full answer, the verdict with its document, a document's claims."""
+"""Pages of text: the full answer, the verdict with its document, the claims in a document."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -29,9 +29,9 @@ EMPTY: PageLine = (("", "text"),)
 
 
 def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
-    """Return the answer, its certainty, arms and claims, every caveat, advice, and how it was measured.
+    """Return the answer with its certainty, arms, claims, caveats and advice, and how it was measured.
 
-    width: for the table of arms; 0 for no limit.
+    width: maximum width of the table of arms; 0 for no limit.
     """
     panel, result = answer(lab_state), lab_state.result()
     out: list[PageLine] = [((result.answer if result and result.answer else panel.sentence, "title"),)]
@@ -49,7 +49,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         out += section("How sure", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
-        # The arm's name includes the device; a column shows if it ran elsewhere.
+        # The arm's name includes the device, so the column is needed only if an arm ran elsewhere.
         rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
     measured = [row for row in rows if row[2]]
@@ -104,7 +104,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
 
 
 def fact_check_page(check: FactCheck) -> list[PageLine]:
-    """Return each statement with its verdict and evidence, or that it is being measured."""
+    """Return each statement with its verdict and evidence, or a note that it is being measured."""
     out: list[PageLine] = []
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
@@ -133,7 +133,7 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
 
 
 def section(title: str, lines: Iterable[str]) -> list[PageLine]:
-    """Return the lines under their title; nothing if there are none."""
+    """Return the lines below their title; nothing if there are no lines."""
     rows: list[PageLine] = [((line, "text"),) for line in lines]
     return [EMPTY, ((title, "head"),), *rows] if rows else []
 
@@ -148,7 +148,7 @@ def _place(preset: Preset) -> Iterator[PageLine]:
 
 
 def not_judged(lab_state: LabState, evidence: str) -> list[str]:
-    """Return why a claim has no verdict yet and, apart from that, what the run on the screen shows of it."""
+    """Return why a claim has no verdict yet and, separately, what the run on the screen shows about it."""
     reason = lab_state.undecided
     why = [f"Not judged: {'these settings are ' * reason.startswith('not ')}{reason}."]
     if lab_state.guessing:
@@ -157,7 +157,7 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """Return a claim's verdict, evidence and advice. unjudged: the state, if there is no verdict yet."""
+    """Return a claim's verdict, evidence and advice. unjudged: text shown if there is no verdict yet."""
     if verdict is None:
         yield (("Not measured yet; {run} measures.", "aside"),)
         return
@@ -171,7 +171,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
 
 
 def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
-    """Return other claims and mistakes of the same document, with known verdicts."""
+    """Return the other claims and mistakes in the same document, with known verdicts."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
     for other in lab_state.presets:
@@ -189,9 +189,9 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 
 
 def observed(state: RunState) -> list[str]:
-    """Return the workload's observations other than time, each once with its arms.
+    """Return the workload's observations other than times, each once, with its arms.
 
-    `CPU eager, CPU graph: traced 3 times.`; without names if it applies to every arm.
+    For example `CPU eager, CPU graph: traced 3 times.`; without arms if it applies to all.
     """
     about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
     measured = [arm for arm in state.arms.values() if arm.status == "ok"]

@@ -1,8 +1,8 @@
-"""Decides when screens are updated: a run's first sample and the user's actions at once, the rest at a
-limited rate.
+"""Decides when screens are redrawn: at once for a run's first sample and the user's actions, at a limited
+rate otherwise.
 
-The first round is drawn at once, later ones less often the longer the run takes, and limited by the bytes of
-the last paint.
+The first round is drawn at once. Later rounds are drawn less often the longer the run takes, and the byte
+count of the last paint limits the rate.
 """
 
 import asyncio
@@ -13,29 +13,31 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Minimum seconds between paints, by seconds into the run's rounds."""
+"""Minimum seconds between paints, by the time in seconds since the run's first round."""
 MOST_SHARE = 0.2
-"""Maximum share of a run's time for drawing: summarizing a very long run takes a while."""
+"""Maximum share of a run's time spent on drawing: summarizing a very long run takes a while."""
 BYTES_S = 14_000.0
-"""Average bytes per second that a run's paints may send to the terminal."""
+"""Average number of bytes per second that a run's paints may send to the terminal."""
 LONGEST_S = 4.0
-"""Maximum seconds between paints, whatever a paint sent."""
+"""Maximum seconds between paints, regardless of the bytes sent."""
 LATE_S = 0.5
-"""Extra seconds that a delayed report waits for the next one."""
+"""Extra seconds for which a delayed report waits for the next one."""
 LEAST_S = 0.1
-"""Minimum seconds between paints for anything but rounds."""
+"""Minimum seconds between paints of anything but rounds."""
 TICK_S = 1.0
 
 SUMMED = Change.RUN | Change.REPORT
-"""Changes that show a summary."""
+"""Changes that redraw a summary."""
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls back once it is on the terminal."""
+"""Draws a change, and calls back once the change is on the terminal."""
 
 
 class Pacing:
-    """Decides when a report is painted. Seconds of `clock`; sent: total bytes sent to the terminal."""
+    """Decides when a report is painted. clock: returns seconds. sent: returns the total number of bytes sent
+    to the terminal.
+    """
 
     def __init__(self, clock: Callable[[], float], sent: Callable[[], int] = lambda: 0) -> None:
         self._clock, self._sent = clock, sent
@@ -44,16 +46,20 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """Return how long not to paint a report, given the seconds and rounds of its run."""
+        """Return the seconds for which a report must not be painted, given the seconds and rounds
+        of its run.
+        """
         if rounds <= 1:
             return 0.0
         every = next(every for until, every in STEPS if elapsed_s < until)
-        # The smaller of two, because the first paint of a kind loads what it needs.
+        # Use the smaller of two durations, because the first paint of a kind also loads modules.
         every = max(every, min(self._took, self._before) / MOST_SHARE)
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """Return how long to paint nothing unasked: until the last paint's bytes are sent."""
+        """Return the seconds for which only requested paints are allowed, until the bytes of the last paint
+        are sent.
+        """
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 
@@ -64,9 +70,9 @@ class Pacing:
 
 
 class Painter:
-    """Collects changes and draws them; the worker waits, so that no paint disturbs it.
+    """Collects changes and draws them while the worker waits, so that no paint disturbs a measurement.
 
-    sent: total bytes sent to the terminal.
+    sent: returns the total number of bytes sent to the terminal.
     """
 
     def __init__(self, lab: Lab, draw: Draw, sent: Callable[[], int] = lambda: 0) -> None:
@@ -94,21 +100,21 @@ class Painter:
 
     @property
     def idle(self) -> bool:
-        """True if nothing is about to be drawn."""
+        """True if no drawing is pending."""
         return not (self._due or self._answer or self._late or self._lab.state.summing)
 
     def _heard(self, change: Change, event: Event | None) -> None:
         self.soon(change)
 
     def soon(self, change: Change) -> None:
-        """Draw a change: at once if the user or the worker waits for it."""
+        """Schedule the drawing of a change: at once if the user or the worker waits for it."""
         if self._closed or not change:
             return
         self._dirty |= change
         self._ticking()
         loop, shown = asyncio.get_running_loop(), self._lab.state.shown
         if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
-            # The worker or the user waits for this paint. Events of one write arrive together.
+            # The worker or the user waits for this paint. Events that were written together arrive together.
             wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
             if wait:
                 if self._due is None:
@@ -124,8 +130,8 @@ class Painter:
             self._due = loop.call_later(wait, self._paint)
         elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
             self._due = loop.call_soon(self._paint)
-        # Otherwise draw it with a delayed report: the worker waits for that paint, but a separate one would
-        # fall into a measurement.
+        # Otherwise draw it together with a delayed report: the worker waits for that paint, but a separate
+        # paint would overlap a measurement.
         due = self._due
         if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()
@@ -138,7 +144,7 @@ class Painter:
         self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
-        """Nothing is painted for now, so the worker need not wait."""
+        """Let the worker continue, because no paint is pending."""
         if self._answer is None:
             self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 
@@ -150,7 +156,7 @@ class Painter:
         state, begun = self._lab.state, asyncio.get_running_loop().time()
         if state.summing:
             # Drawing during a summary would double the time of both; the summary's own paint includes the
-            # rest.
+            # change.
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
         elif self._dirty & SUMMED and state.long:
@@ -178,9 +184,9 @@ class Painter:
         self._lab.painting.painted()
 
     def _ticking(self) -> None:
-        """Count the seconds while something is awaited; a still screen sends nothing.
+        """Redraw the seconds of a wait; nothing is sent while the screen does not change.
 
-        During a run, a wait may start in the next second, so each second is checked without painting.
+        During a run, a wait may start at any time, so check every second.
         """
         state = self._lab.state
         if (

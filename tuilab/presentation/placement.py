@@ -1,4 +1,4 @@
-"""The placement of a run's ops: a row each, groups of rows, and their wording."""
+"""The placement of a run's ops: a row for each, groups of rows, and their wording."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -15,20 +15,20 @@ from tuilab.model.run import RunState
 
 @dataclass(frozen=True)
 class Group:
-    """Rows with the same place and reason."""
+    """Rows with the same device and reason."""
 
     kind: str
     """`op`, `copy` or `folded`."""
     device: str
-    """The device; for copies, source and target; "" for folded ops if not known."""
+    """The device; for copies, source and target; "" for folded ops on an unknown device."""
     reason: str
-    """The reason; empty if it is the requested place."""
+    """The reason; "" if the op ran on the requested device."""
     count: int
-    """Number of rows, including folded ones."""
+    """Number of rows, including folded ops."""
     ops: tuple[str, ...] = ()
     """The ops, most frequent first."""
     elsewhere: bool = False
-    """True if none computed on the requested device."""
+    """Whether no op in the group computed on the requested device."""
 
     def __str__(self) -> str:
         """`4,002 ops on CPU:0: no GPU is visible`."""
@@ -39,7 +39,7 @@ class Group:
         return text + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
-        """Return True if the row belongs to the group."""
+        """Return whether a row belongs to the group."""
         return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
             self.kind,
             self.device,
@@ -49,11 +49,11 @@ class Group:
 
 @dataclass(frozen=True)
 class LayerGroup:
-    """The rows of a model's layer, over all arms with layer names."""
+    """The rows of one layer in a model, over all arms with layer names."""
 
     layer: str
     devices: tuple[tuple[str, int], ...]
-    """Devices and counts of its ops, largest first."""
+    """Devices of the layer's ops with counts, largest count first."""
     ops: tuple[str, ...] = ()
     """The ops, most frequent first."""
 
@@ -63,12 +63,12 @@ class LayerGroup:
         return f"{self.layer}: " + ", ".join(where)
 
     def has(self, row: PlacementRow) -> bool:
-        """Return True if the row belongs to the group."""
+        """Return whether a row belongs to the group."""
         return row.layer == self.layer
 
 
 def layers(state: RunState) -> list[LayerGroup]:
-    """List a model's layers in graph order, with the places of their ops; [] without a model."""
+    """List a model's layers in graph order, with the devices of their ops; [] without a model."""
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
     for arm in state.arms.values():
@@ -86,10 +86,10 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 
 def groups(state: RunState) -> list[Group]:
-    """Group a run's rows by kind, device and reason: first those that did not compute where requested,
-    then the largest group, folded ones last.
+    """Group a run's rows by kind, device and reason. Ops that did not compute on the requested device come
+    first, then the largest groups; folded ops come last.
     """
-    # Count by the node's own description first: of 100,000 nodes, only some tens differ.
+    # Count by a node's description first: 100,000 nodes have only some dozens of distinct ones.
     alike: Counter[tuple[str, str, str, str, bool, str]] = Counter()
     for arm in state.arms.values():
         for node in chain.from_iterable(arm.placement.values()):
@@ -115,9 +115,10 @@ def _where(kind: str, device: str, to: str) -> str:
 
 
 class PlacementRows(Sequence[PlacementRow]):
-    """A row for each op of the run, including copies and folded groups.
+    """A row for each op in the run, including copies and folded groups.
 
-    Created on access: a hundred thousand rows cost no more than the run's own state, in any number of tables.
+    Rows are created on access: 100,000 rows take no more memory than the run's own state, in any number of
+    tables.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -148,7 +149,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """Count ops, copies and folded ops; in a sweep, at the size with the most."""
+        """Count ops, copies and folded ops; in a sweep, at the size with the largest number."""
         at: dict[int, Counter[str]] = {}
         for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
             out = at.setdefault(point, Counter())
@@ -170,19 +171,19 @@ class PlacementRows(Sequence[PlacementRow]):
 
 
 def has_moved(row: PlacementRow) -> bool:
-    """Return True if the op ran elsewhere than requested."""
+    """Return whether the op did not run on the requested device."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
 
 def device_of(row: PlacementRow) -> str:
-    """Return `GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
+    """Return the device, such as `GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
     if row.kind == "copy":
         return f"{row.device} → {row.to}"
     return f"{row.device}, not {row.requested}" if has_moved(row) else row.device
 
 
 def about(row: PlacementRow) -> str:
-    """Describe where it ran instead of the requested device, where its output is, and why."""
+    """Describe where the op ran instead of the requested device, where its output is, and why."""
     parts = [row.node]
     if has_moved(row):
         parts.append(f"requested {row.requested}, ran on {row.device}")

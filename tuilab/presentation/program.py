@@ -1,4 +1,4 @@
-"""The screen's text about a watched program: verdict, state, and why a part is empty. Pure."""
+"""The screen's text about a watched program: verdict, state, and why a part of the screen is empty. Pure."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +20,7 @@ SEPARATOR = " · "
 
 
 def verdict(page: Page, *, running: bool) -> Said:
-    """Return the verdict in a sentence, and below it the step time and the cost of watching."""
+    """Return the verdict in a sentence, with the step time and the cost of watching below it."""
     if not page.processes:
         if running:
             return Said(
@@ -46,7 +46,7 @@ def verdict(page: Page, *, running: bool) -> Said:
 
 
 def listed_notes(page: Page) -> str:
-    """Describe what was not seen, as sentences."""
+    """Describe what could not be observed, as sentences."""
     return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
 
 
@@ -65,13 +65,13 @@ def cost(page: Page) -> str:
 
 
 def title(page: Page) -> str:
-    """Return the command with only the program's name: `python train.py --epochs 3`."""
+    """Return the command with its program's name only: `python train.py --epochs 3`."""
     first, *rest = page.command or ("",)
     return " ".join([PurePath(first).name, *rest])
 
 
 def status(page: Page, *, running: bool) -> Status:
-    """Return what the program is doing."""
+    """Return the current activity of the program."""
     if running:
         return Status("busy", f"running, {rough(page.lasted_s)}", stop=True)
     if page.exit_code is None:
@@ -81,7 +81,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return the finding with the gain of its fix, and the change to make."""
+    """Return a finding's text: the gain of its fix, and the change to make."""
     text = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         text = f"Part of {finding.part_of}: {finding.message}."
@@ -97,17 +97,19 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def saves(finding: Bottleneck) -> str:
-    """Return `3.20 s`, the program time that the fix saves; `–` if not known."""
+    """Return the program time that the fix saves, such as `3.20 s`; `–` if unknown."""
     return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
 
 
 def program_share(finding: Bottleneck) -> str:
-    """Return `9%`, its share of the program; `–` if not known."""
+    """Return the finding's share of the program's time, such as `9%`; `–` if unknown."""
     return percent(finding.program_share) if finding.program_share is not None else "–"
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
-    """Return `8.43×`; for a finding that is part of another one, `the same` or `1.25× of it`."""
+    """Return the gain, such as `8.43×`; for a finding that is part of another, `the same` or `1.25×
+    of it`.
+    """
     most = step_gain(finding)
     if most is None:
         return "–"
@@ -118,14 +120,14 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
 
 
 def step_gain(finding: Bottleneck) -> float | None:
-    """Return the maximum speedup of the step with the fix; None if not known."""
+    """Return the maximum speedup of the step through the fix; None if unknown."""
     most = at_most(finding)
     return most.step if most is not None else None
 
 
 @dataclass(frozen=True)
 class AccountLine:
-    """A visible line of the account's tree. path: of the lines that lead to it."""
+    """A visible line in the account's tree. path: the lines from the root to this one."""
 
     path: tuple[str, ...]
     seconds: float
@@ -136,13 +138,13 @@ class AccountLine:
 
     @property
     def text(self) -> str:
-        """The place, indented, with a mark if it opens."""
+        """The line's place, indented, with a mark if it can be expanded."""
         mark = ("− " if self.opened else "+ ") if self.more else "  "
         return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside of your code")
 
 
 def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[AccountLine, ...]:
-    """Return the visible lines of the account's tree, longest first. opened: paths of expanded lines."""
+    """Return the visible lines in the account's tree, longest time first. opened: paths of expanded lines."""
     root = account.tree(page.account)
     out: list[AccountLine] = []
 
@@ -163,20 +165,22 @@ def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[Acco
 
 
 def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
-    """Return each kind of the account in words, with its seconds and share of the program."""
+    """Return the kinds of activity in the account in words, each with its seconds and its share of the
+    program.
+    """
     whole = sum(row.seconds for row in page.account)
     kinds = account.by_kind(page.account).items()
     return tuple((account.WORDS[kind], spent, spent / whole) for kind, spent in kinds)
 
 
 SQUASHED = 10.0
-"""Minimum ratio of a step to the median for a logarithmic time axis."""
+"""Ratio of the longest step to the median above which the time axis is logarithmic."""
 
 
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:
-    """Return the latest step times."""
+    """Return a chart of the latest step times."""
     known, median = page.steps, page.steps.median_s or 0.0
-    # One long step, such as at an epoch's end, would squash all others on a linear axis.
+    # On a linear axis, one long step, for example at the end of an epoch, would squash all others.
     log = bool(steps) and min(steps.values()) > 0 and max(steps.values()) > SQUASHED * median > 0
     series = Series(
         "step",
@@ -197,7 +201,7 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
 
 
 def why_empty(part: str, page: Page, *, running: bool) -> str:
-    """Describe why a part is empty: findings, steps, parts, ops, functions, stages or output."""
+    """Explain why a part of the screen is empty: findings, steps, parts, ops, functions, stages or output."""
     if part == "output":
         return (
             "The program has written nothing yet. {watch.type} types a line into it."

@@ -1,4 +1,4 @@
-"""The participants of a race: the arms of the run on the screen, and recordings of other machines."""
+"""The participants in a race: the arms of the run on the screen, and recordings from other machines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ from tuilab.model.run import RunState
 from tuilab.presentation.view_options import ViewOptions
 
 CALLS = 1_000
-"""Number of calls in a race."""
+"""Number of calls that each participant makes."""
 
 
 @dataclass(frozen=True)
 class Racer:
-    """One arm in the race."""
+    """An arm in the race."""
 
     arm: Arm
     label: str
     seconds: float
-    """Median time of a call."""
+    """Median time of a call, in seconds."""
     recorded: str = ""
-    """Machine and date of the recording, for an opponent from another machine."""
+    """Machine and date of the recording, for a participant from another machine."""
 
     @property
     def name(self) -> str:
-        """The label, marked if it is a recording."""
+        """The label, with a mark if it is a recording."""
         return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """Return the drawn arms with figures, and comparable opponents from each recording; fastest first.
+    """Return the drawn arms with figures, and comparable arms from each recording; fastest first.
 
-    Only arms with the same work as the first one race.
+    Only arms with the same work as the first one take part.
     """
     result, shown = state.result(), state.shown
     drawn = [
@@ -51,7 +51,7 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
 
 
 def _fastest(run: RunState, work: str) -> Iterator[Racer]:
-    """Yield the fastest arm with that work for each device family in another machine's run."""
+    """Yield the fastest arm with that work for each device family, from another machine's run."""
     where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
     best: dict[str, Racer] = {}
     for arm in run.arms.values():

@@ -28,17 +28,17 @@ WAITING = Entry(
 
 
 class RunList(Sequence[Entry]):
-    """All runs that match a search, in an order. Rows that are not loaded are `WAITING`.
+    """All runs that match a search, in sort order. Rows that are not loaded are `WAITING`.
 
-    The user of this class reports the visible rows, and calls `read_next` while anything is wanted: a new
-    search before a page, a page before a missing summary.
+    The user of this class reports the visible rows, and calls `read_next` while `wants` is true: it runs a
+    new search before it reads a page, and reads a page before a missing summary.
     """
 
     def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:
-        """titles: of presets by name, also searched."""
+        """titles: preset titles by preset name, which are also searched."""
         self._client, self._titles = client, titles
         self.search, self.order = "", LATEST
-        """The search and order of the loaded runs."""
+        """The search words and sort order of the loaded runs."""
         self.extent = Extent()
         self._wanted: tuple[str, tuple[str, bool], int] | None = None
         self._window = range(0)
@@ -46,7 +46,7 @@ class RunList(Sequence[Entry]):
         self._tried: set[str] = set()
 
     def find(self, search: str, order: tuple[str, bool] = LATEST, place: int = 0) -> None:
-        """Start a new search. order: by what, and True for ascending. place: of the cursor."""
+        """Start a new search. order: sort key, and True for ascending. place: position of the cursor."""
         self._wanted = search, order, place
 
     def look(self, first: int, behind: int) -> None:
@@ -62,7 +62,7 @@ class RunList(Sequence[Entry]):
     def __getitem__(self, place: slice) -> list[Entry]: ...
 
     def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
-        if isinstance(place, slice):  # only loaded rows, as for column widths
+        if isinstance(place, slice):  # use only loaded rows, as for column widths
             return [entry for entries in self._pages.values() for entry in entries]
         number, row = divmod(range(len(self))[place], PAGE)
         return next(iter(self._pages.get(number, ())[row : row + 1]), WAITING)
@@ -71,13 +71,13 @@ class RunList(Sequence[Entry]):
 
     @property
     def wants(self) -> bool:
-        """True if something needs to be read."""
+        """True if there is something to read."""
         return self._next() is not None
 
     async def read_next(self) -> int | None:
-        """Read what is wanted most. Returns the cursor's place after a search, else None.
+        """Read the most urgent item. Returns the cursor's position after a search, else None.
 
-        Raises sqlite3.Error: after a failed search the list is empty, and nothing is wanted until rows are
+        Raises sqlite3.Error: after a failed search the list is empty, and `wants` stays false until rows are
         shown again.
         """
         step = self._next()
@@ -90,7 +90,7 @@ class RunList(Sequence[Entry]):
     def _next(self) -> Callable[[], Awaitable[int | None]] | None:
         if self._wanted is not None:
             return self._read_search
-        # During a search, the visible rows may exceed its result.
+        # During a search, the visible rows may extend beyond its result.
         window = range(self._window.start, min(self._window.stop, len(self)))
         for place in window:
             if place // PAGE not in self._pages:
@@ -127,7 +127,7 @@ class RunList(Sequence[Entry]):
             entries[:] = [summed if known.run == entry.run else known for known in entries]
 
 
-# Wording of a list row.
+# The wording of a row in the list.
 
 
 def name(entry: Entry) -> str:
@@ -136,7 +136,7 @@ def name(entry: Entry) -> str:
 
 
 def tags(entry: Entry) -> str:
-    """Return `#nightly #driver-570`."""
+    """Return the tags, such as `#nightly #driver-570`."""
     return " ".join(f"#{tag}" for tag in entry.line.tags)
 
 
@@ -146,13 +146,13 @@ def status(entry: Entry) -> str:
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the parameters that differ from the defaults, or all if those are not known."""
+    """Return the parameters that differ from the defaults; all parameters if the defaults are unknown."""
     known: Mapping[str, Any] = usual or {}
     return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
 
 
 def fastest(entry: Entry) -> str:
-    """Return `CPU graph 0.48 ms`."""
+    """Return the fastest arm with its time, such as `CPU graph 0.48 ms`."""
     brief = entry.brief
     if entry.line.status == "failed" and (brief is None or brief.median_s is None):
         return "failed"
@@ -162,12 +162,14 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """Return the arm to compare with the fastest one: of the other device kind, if there is one."""
+    """Return the arm to compare with the fastest one: an arm on the other kind of device, if there is one."""
     return entry.brief.next if entry.brief is not None else ""
 
 
 def lead(entry: Entry) -> str:
-    """Describe how many times as long the next arm takes; `≈ 1×` if they are equal, `≈` if noise decides."""
+    """Return the ratio of the next arm's time to the fastest; `≈ 1×` if they are equal, `≈` if noise hides
+    the difference.
+    """
     brief = entry.brief
     if brief is None or brief.ratio is None:
         return ""
@@ -177,7 +179,7 @@ def lead(entry: Entry) -> str:
 
 
 def sentence(entry: Entry) -> str:
-    """Return the answer of a run; if none was saved, one from its summary."""
+    """Return the saved answer of a run, or an answer from its summary if none was saved."""
     brief = entry.brief
     if entry.line.answer:
         later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
@@ -201,6 +203,6 @@ def sentence(entry: Entry) -> str:
 
 
 def _estimate(brief: Brief) -> RatioEstimate:
-    """Return the next arm's time over the fastest's."""
+    """Return the ratio of the next arm's time to the fastest arm's."""
     assert brief.ratio is not None
     return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -30,24 +30,24 @@ class Status:
     text: str
     """The state in a few words."""
     stop: bool = False
-    """True if there is something to stop."""
+    """Whether there is something to stop."""
     share: float | None = None
-    """Finished share, 0 … 1; None if not known."""
+    """The finished share, from 0 to 1; None if unknown."""
     short: str = ""
-    """The most important part of the text, for narrow screens; "" if it cannot be shorter."""
+    """The most important part of the text, for narrow screens; "" if it cannot be shortened."""
     alarm: str = ""
-    """A run that could not be saved, and the place of its data; shown in red before the text."""
+    """Reports a run that could not be saved, and where its data is; shown in red before the text."""
     badge: str = ""
-    """Runs in the background, or one that finished there."""
+    """Reports runs in the background, or a run that finished there."""
 
 
 def status(lab_state: LabState) -> Status:
-    """Return the state of worker and run, the more urgent first, and whether every run is saved."""
+    """Return the state of the worker or the run, whichever is more urgent, and whether every run is saved."""
     return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
 
 
 def background(lab_state: LabState) -> str:
-    """Return the number of background runs, else which one finished; "" if none."""
+    """Return the number of background runs, or which one has finished; "" if there are none."""
     if many := len(lab_state.background):
         return f"{plural(many, 'run')} in the background"
     name = lab_state.from_background
@@ -105,38 +105,41 @@ def _activity(lab_state: LabState) -> Status:
 
 
 def run_stage(state: RunState, held_s: float = 0.0) -> str:
-    """Describe the run's stage and progress. held_s: seconds so far, 0 to omit them."""
+    """Describe the stage of the run and its progress. held_s: seconds spent in the stage, 0 to omit them."""
     progress, budget = state.progress, state.budget
     sizes = ""
     if state.sweep and state.points:
         sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
-        # A further process is short and only counted: its own rounds and seconds say nothing about the rest.
+        # A further process is short, so show only its number: its rounds and seconds do not show the progress
+        # of the whole.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
         )
     if state.rounds and progress is None:
-        # A sweep's seconds cover all its sizes, so they say nothing about the current one.
+        # The seconds of a sweep cover all its sizes, not the current size alone.
         limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
         text = f"{sizes}round {state.rounds:,}{limit}"
         return f"{text} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else text
     text = sizes + (progress_text(progress, state) if progress else "preparing")
     if not held_s:
         return text
-    # The seconds of a measurement cover all its blocks; these are the current block's.
+    # The seconds of a measurement cover all its blocks; show those of the current block.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
     return f"{text} · {block}{held_s:.0f} s"
 
 
 def under_way(lab_state: LabState) -> str:
-    """Describe what is already being measured in several processes, so that it is not restarted; else ""."""
+    """Describe what is already being measured in several processes, so that the user does not restart it;
+    else "".
+    """
     if not lab_state.in_processes:
         return ""
     return f"This is being measured: {status(lab_state).text}. {{stop}} stops it and keeps what it has."
 
 
 def why_empty(lab_state: LabState) -> str:
-    """Describe why there is nothing to draw yet."""
+    """Explain why there is nothing to draw yet."""
     state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… {{stop}} stops."
@@ -157,7 +160,7 @@ def why_empty(lab_state: LabState) -> str:
 
 
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
-    """Describe why there are no phases to draw."""
+    """Explain why there are no phases to draw."""
     state, result = lab_state.shown, lab_state.result()
     if result is None or not viewing.drawn_arms(state):
         return why_empty(lab_state)
@@ -169,9 +172,9 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Return the maximum number of processes of a run: more if they can be forked, without a GPU.
+    """Return the maximum number of processes in a run: higher if they can be forked, without a GPU.
 
-    A stopped run may resume in one more.
+    A stopped run may use one more when it resumes.
     """
     if state.budget is None or state.machine is None:
         return 0
@@ -179,10 +182,10 @@ def most_processes(state: RunState) -> int:
 
 
 def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
-    """Estimate the remaining time of a sweep; "" before the first size is done.
+    """Estimate the remaining time of a sweep; "" before the first size is complete.
 
-    After one size, the growth is unknown, so the estimate is a minimum. A crossover may add sizes.
-    passed_s: from the request to the start of the current size; on_this_s: since then.
+    After one size, the growth is unknown, so the estimate is a minimum. A crossover search may add sizes.
+    passed_s: seconds from the request to the start of the current size; on_this_s: seconds since then.
     """
     sizes, done = sizes_to_measure(state), sizes_begun(state) - 1
     if state.sweep is None or not done or done >= len(sizes):
@@ -193,8 +196,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     if len(set(_measured_sizes(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
-    # Time around the counted calls, such as building an arm and its account, is assumed to be proportional to
-    # the calls of the process in which the seconds were measured.
+    # Time outside the counted calls, such as building an arm and its account, is assumed to be proportional
+    # to the calls in the process whose seconds were measured.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -202,8 +205,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 
 
 def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
-    """Return the indices of the measured sizes, one list entry per arm and size: finished sizes, and
-    remaining ones that an earlier process measured too roughly.
+    """Return the indices of measured sizes, one entry per arm and size: finished sizes, and remaining sizes
+    that an earlier process measured too imprecisely.
     """
     return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
 
@@ -218,12 +221,12 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the seconds of these sizes, the first of which is partly done."""
+    """Return the remaining seconds for these sizes; the first is partly done."""
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
 def _spent_s(cell: ArmSamples, since: int = 0) -> float:
-    """Return the seconds spent in calls of an arm at one size. since: the first round to count."""
+    """Return the seconds spent on calls of an arm at one size. since: the first round to count."""
     first = bisect_left(cell.rounds, since)
     if since and first == len(cell.samples):
         return 0.0
@@ -232,19 +235,24 @@ def _spent_s(cell: ArmSamples, since: int = 0) -> float:
 
 
 MOST_POWER = 3.0
-"""Maximum exponent of a size in the growth of a call's time: that of a matrix side in a product."""
+"""Maximum exponent with which the time of a call grows with size: that of a matrix product with its side
+length.
+"""
 FEWEST_CALLS = 5
-"""Minimum calls of an arm whose calls exceed the budget: the first two, one observed, a round, phases."""
+"""Minimum number of calls of an arm whose calls exceed the budget: the first two, one observed call, a round,
+and phases.
+"""
 
 
 def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
-    """Estimate the seconds spent in calls of an arm at each remaining size.
+    """Estimate the seconds spent on calls of an arm at each remaining size.
 
-    A size that was measured too roughly takes as long as before. At other sizes, a call's time is assumed to
-    grow as a power of the size, as between the two largest known sizes, but no faster than its counted work;
-    it takes at least what that work needs. A call that still fits into a block of the last size is repeated
-    for as long as there. A longer one takes proportionally more, until the budget allows only the fewest
-    calls. A call that fills a block and has unknown work grows at least linearly with the size.
+    A size that was measured too imprecisely takes as long as before. At other sizes, the time of a call is
+    assumed to grow as a power of the size, as it did between the two largest known sizes, but no faster than
+    its counted work, and never below the minimum for that work. A call that still fits into a block of the
+    last size is repeated for the same total time. A longer call takes proportionally more, until the budget
+    allows only the minimum number of calls. A call that fills a block and whose work is unknown grows at
+    least linearly with the size.
     """
     most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)
@@ -267,10 +275,10 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
 
 def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
-    """Return the exponent with which a call's work grows, the maximum if not known, and the minimum
+    """Return the exponent with which the work of a call grows (the maximum if unknown), and the minimum
     seconds at each remaining size by the machine's roofs.
 
-    Work is assumed to grow as it did up to the current size, whose work is known before any call.
+    Work is assumed to keep growing as up to the current size, whose work is known before any call.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))
@@ -283,7 +291,7 @@ def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tup
 
 
 def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the exponent of the growth between the last two sizes, from 0 to the maximum."""
+    """Return the exponent of growth between the last two sizes, from 0 to the maximum."""
     before, after = (_extent(state, index) for index in at[-2:])
     if not 0 < before < after:
         return 0.0
@@ -292,14 +300,14 @@ def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float
 
 
 def _extent(state: RunState, index: int) -> float:
-    """Return the product of a point's sizes, 0 if there is no such point."""
+    """Return the product of the sizes at a point; 0 if there is no such point."""
     if index >= len(state.points):  # a size that the run has not announced yet
         return 0.0
     return math.prod(float(v) for v in state.points[index].values.values() if isinstance(v, int | float))
 
 
 def share_done(state: RunState) -> float | None:
-    """Return the finished share of the stage (in a sweep, of its sizes); None if not known."""
+    """Return the finished share of the stage, or of the sizes in a sweep; None if unknown."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(sizes_to_measure(state))
     if 1 < state.workers <= most_processes(state):

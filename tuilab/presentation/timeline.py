@@ -1,4 +1,4 @@
-"""A profile as a timeline: the profiled arm, its events in tracks, and their description."""
+"""A profile as a timeline: the profiled arm, its events in tracks, and their descriptions."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ DEPTH = 4
 WORK = ("compute", "copy", "input")
 """Phases that do the work of a call."""
 MOST_SPANS = 4_000
-"""For a few calls; they are saved with the run."""
+"""Enough for a few calls; the events are saved with the run."""
 
 
 class Profiling:
-    """One arm at a time of the run on the screen, profiled in a separate pass."""
+    """The profile of an arm in the run on the screen. One arm is profiled at a time, in a separate pass."""
 
     def __init__(self, lab: "Lab") -> None:
         self._lab = lab
@@ -37,33 +37,33 @@ class Profiling:
 
     @property
     def profile(self) -> Profile | None:
-        """The profile of that arm; None until it is profiled."""
+        """The selected arm's profile; None if it has not been profiled."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.profile if known else None
 
     @property
     def account(self) -> Account | None:
-        """The account of that arm in the run; None if it has none."""
+        """The selected arm's account in the run; None if there is none."""
         result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
     @property
     def label(self) -> str:
-        """The label of that arm; "" for none."""
+        """The selected arm's label; "" for none."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.label if known else ""
 
     @property
     def due(self) -> bool:
-        """True if that arm should be profiled now."""
+        """True if the selected arm should be profiled now."""
         state = self._lab.state
         known = self.profile is not None or self._asking or self._failed
         return bool(self.arm) and not (known or state.running or state.replay)
 
     def look(self) -> None:
-        """Select the arm that the user picked, else the one that answers the lab's question.
+        """Select the arm that the user picked, or else the one that answers the lab's question.
 
-        That is the fastest GPU arm if there is one, else the fastest; preferably a profiled one.
+        That is the fastest GPU arm if there is one, else the fastest arm; profiled arms are preferred.
         """
         arms = self._arms()
         if self._picked and self.arm in arms:
@@ -80,7 +80,7 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """Select the next arm (1), or the same again (0); False if there is none, or one is being
+        """Select the next arm (1), or the same one again (0); return False if there is none, or one is being
         profiled.
         """
         arms = self._arms()
@@ -90,20 +90,20 @@ class Profiling:
         return self.take(arms[(at + by) % len(arms)])
 
     def take(self, arm: str) -> bool:
-        """Select that arm; False if impossible, or another is being profiled."""
+        """Select that arm; return False if that is impossible, or another arm is being profiled."""
         if self._asking or arm not in self._arms():
             return False
         self.arm, self._failed, self._picked = arm, "", True
         return True
 
     def offers(self) -> list[Offer]:
-        """Return every arm that can be selected, with what is known about it."""
+        """Return all arms that can be selected, each with what is known about it."""
         known = self._lab.state.shown.arms
         words = {True: "profiled", False: ""}
         return [Offer(arm, known[arm].label, words[known[arm].profile is not None]) for arm in self._arms()]
 
     async def ask(self) -> None:
-        """Profile the arm. On failure, `why_none` has the reason."""
+        """Profile the selected arm. On failure, `why_none` gives the reason."""
         state = self._lab.state.shown
         if state.scenario is None or self._lab.state.running or self._lab.state.replay:
             return
@@ -117,7 +117,7 @@ class Profiling:
             self._asking = False
 
     def why_none(self) -> str:
-        """Describe why there is no timeline, and how to get one."""
+        """Explain why there is no timeline, and how to get one."""
         state = self._lab.state
         if self._asking or self.due:
             return f"profiling {self.label}…"
@@ -127,7 +127,7 @@ class Profiling:
             )
         if state.replay:
             where = f" ({state.shown.machine.host})" if state.shown.machine else ""
-            # If its preset is unknown here, the current settings are not its own.
+            # If the run's preset is unknown to this lab, the current settings belong to another one.
             own = state.settings is not None and not state.stale
             return (
                 "This arm was not profiled when the run was recorded; to profile it now needs the machine "
@@ -148,7 +148,7 @@ class Profiling:
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
     """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44%, dispatch 38%`.
 
-    account: the run's own for that arm, used by every view; None if it has none.
+    account: the arm's account in the run, which every view uses; None if there is none.
     """
     known = account or profile.account
     shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
@@ -162,22 +162,22 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
     return text, parts, *profile.notes[:1]
 
 
-# Events in tracks
+# Events in tracks.
 
 
 @dataclass(frozen=True)
 class Track:
-    """Spans of a lane that do not overlap, by start."""
+    """Spans in a lane that do not overlap, sorted by start."""
 
     lane: int
-    """Index of the lane."""
+    """Index of the track's lane."""
     depth: int
     """0 for the outermost."""
     spans: Sequence[Span]
     starts: Sequence[float]
 
     def index_at(self, time: float) -> int:
-        """Return the first span that ends after `time`; the number of spans if none does."""
+        """Return the index of the first span that ends after `time`; the number of spans if there is none."""
         index = max(0, bisect_right(self.starts, time) - 1)
         while index < len(self.spans) and self.spans[index].end_s <= time:
             index += 1
@@ -185,9 +185,9 @@ class Track:
 
 
 def tracks(spans: Sequence[Span]) -> list[Track]:
-    """Return the lanes, each in as many tracks as its spans overlap (at most four).
+    """Return the lanes, each in as many tracks as its spans need in order not to overlap, up to four.
 
-    If spans are nested deeper, the last track has the innermost work: it matters more than its callers.
+    If spans are nested deeper, the last track has the innermost spans, which matter more than their callers.
     """
     lanes: dict[int, list[list[Span]]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
@@ -208,8 +208,8 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Columns of a track, from `first` to before `end`: one span, or (span None) several that are too
-    short to separate.
+    """Columns of a track, from `first` up to but excluding `end`: one span, or (span None) several that are
+    too short to draw separately.
     """
 
     first: int
@@ -221,7 +221,7 @@ class Stretch:
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
     """Return what a track shows between `begin` and `finish` in that many columns.
 
-    Takes time proportional to the columns, for any number of spans.
+    The time taken is proportional to the columns, for any number of spans.
     """
     per_column = (finish - begin) / columns
     out: list[Stretch] = []
@@ -234,13 +234,13 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
         end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
         following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
         if out and first < out[-1].end:
-            # Rounded into an occupied column: keep the existing span.
+            # The span is rounded into an occupied column: keep the existing span.
             first = out[-1].end
         if (
             following - index > 1
             and round((track.spans[following - 1].end_s - begin) / per_column) > first + 1
         ):
-            following -= 1  # the last one that starts in this column extends beyond it and is drawn alone
+            following -= 1  # the last span that starts in this column extends beyond it and is drawn alone
         if following - index > 1 and end - first <= 1:
             if first < columns:
                 out.append(Stretch(first, first + 1, None, index))

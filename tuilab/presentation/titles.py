@@ -1,7 +1,7 @@
 """Preset titles, saved between starts, so that the first screen has them at once.
 
-They are shown only if no folder or preset file has changed. The presets themselves are read and checked after
-the first paint, at every start.
+The saved titles are used only if no folder or preset file has changed. The presets themselves are read and
+checked after the first paint, at every start.
 """
 
 import json
@@ -15,19 +15,19 @@ from tuilab.lab.files import at_once, state_folder, write_private
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.catalogue.load import Problem
-    from tuilab.model.preset import Preset  # after the first paint, which needs only titles
+    from tuilab.model.preset import Preset  # imported after the first paint, which needs only titles
 
 MOST_BYTES = 2_000_000
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 class Title(NamedTuple):
-    """One row of the preset list."""
+    """A row in the preset list."""
 
     text: str
     """The row's text: a document's name, a preset's title, a file's name."""
     name: str = ""
-    """The preset's name, or that of an unreadable file."""
+    """The name of the preset, or of an unreadable file."""
     about: str = ""
     """The preset's first claim, or the problem with the file."""
     kind: str = "preset"
@@ -35,7 +35,9 @@ class Title(NamedTuple):
 
 
 def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
-    """List each document's presets under its heading, then the user's own, then invalid files."""
+    """List the presets of each document under its heading, followed by the user's own and by
+    invalid files.
+    """
     out: list[Title] = []
     document: str | None = None
     for preset in presets:
@@ -57,7 +59,7 @@ def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[
 def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
     """Return the titles for the first screen, and the presets if they had to be read.
 
-    They are read at the first start and after a change.
+    Presets are read at the first start and after a change.
     """
     rows, presets = read_saved_titles(folders), None
     if not rows:
@@ -65,13 +67,13 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
         presets = catalogue.load(*folders)
         rows = titles(presets.presets, presets.problems)
-        # Immediately, so that the next start has them even if this one ends soon.
+        # Save at once, so that the next start has the titles even if this one ends soon.
         keep(folders, rows)
     return rows, presets
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
-    """Return the rows that contain all the words in name, title, claim or document, and their headings."""
+    """Return the rows whose name, title, claim or document contains all the words, with their headings."""
     wanted = words.lower().split()
     if not wanted:
         return tuple(rows)
@@ -92,20 +94,21 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Read the saved titles for these folders (none: the default ones); empty after a change."""
+    """Read the saved titles for these folders (none: the default ones); empty after a change in them."""
     try:
         with at_once(_file()) as file:
-            # The standard library's reader: importing msgspec takes longer than reading these few lines.
+            # Use the standard library's reader: importing msgspec takes longer than reading these few lines.
             package, of, times, rows = json.loads(file.read(MOST_BYTES))
         known = (package, of) == (PACKAGE, list(map(str, folders)))
         unchanged = known and all(_time(path) == time for path, time in times.items())
         return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # missing or not ours
+    # the file is missing or belongs to another user
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return ()
 
 
 def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
-    """Save the titles of these folders (none: the default ones) for the next start."""
+    """Save the titles from these folders (none: the default ones) for the next start."""
     from tuilab import catalogue
 
     places = [

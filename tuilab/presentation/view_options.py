@@ -1,4 +1,4 @@
-"""What the user wants to see of the run on the screen; it never affects the measurement."""
+"""The user's choice of what to see of the run on the screen; it never affects the measurement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class ViewOptions:
-    """Which arms and ghosts are drawn, and whether the user is new."""
+    """The arms and ghosts to draw, and whether the user is new."""
 
     ghosts: bool = True
-    """True if earlier runs are drawn under this one."""
+    """Whether earlier runs are drawn under the current one."""
     newcomer: bool = False
-    """True if the answer explains how to begin."""
+    """Whether the answer explains how to begin."""
     _run: str = ""
     _hidden: frozenset[str] = field(default_factory=frozenset)
 
     def drawn_arms(self, state: "RunState") -> set[str]:
-        """Return ids of the drawn arms of that run: all until some are hidden."""
+        """Return the ids of the drawn arms in a run: all arms until some are hidden."""
         return set(state.arms) - (self._hidden if state.run == self._run else frozenset())
 
     def draw(self, state: "RunState", arms: Iterable[str]) -> None:
-        """Draw only these arms of that run, until another run is on the screen."""
+        """Draw only these arms of a run, until another run is on the screen."""
         self._run, self._hidden = state.run, frozenset(state.arms) - set(arms)
