@@ -49,7 +49,7 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    """Answers to questions about a trace that many rules ask."""
+    """Facts about a trace that many rules need."""
 
     def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
@@ -128,7 +128,7 @@ class Facts:
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:
-        """By session, the event that creates its settings."""
+        """By session, the event that creates its configuration."""
         events = self._trace.events
         made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
         given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")

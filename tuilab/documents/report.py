@@ -18,7 +18,7 @@ class Unresolved(msgspec.Struct, frozen=True):
     """A part that could not be resolved, or for which no preset can be made."""
 
     line: int
-    """In the document, from 1."""
+    """Line number in the document, from 1."""
     reason: str
     """The reason."""
 

@@ -58,4 +58,4 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
         try:
             yield _decoder.decode(line)
         except (*UNDECODED, TypeError):
-            continue  # another version wrote it; its run is still in the history
+            continue  # another version of tuilab wrote it; its run is still in the history

@@ -41,7 +41,7 @@ class _Piece(msgspec.Struct, array_like=True):
     cells: list[tuple[str, int]]
     """Arm and point of each cell."""
     blocks: list[int]
-    """Number of blocks of each cell."""
+    """Number of blocks in each cell."""
     numbers: bytes
     """int64: number of each event in its run, as differences."""
     indices: bytes
@@ -53,7 +53,7 @@ class _Piece(msgspec.Struct, array_like=True):
     order: bytes
     """uint16: cell of each block, in the order of the rounds."""
     elapsed: bytes
-    """float64."""
+    """float64: `elapsed_s` of each round."""
     timed: bytes | None
     """float64; None if each equals the sum of its blocks' seconds, as in rounds from a worker."""
     canary: bytes

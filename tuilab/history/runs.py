@@ -482,7 +482,7 @@ class Runs:
         return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
 
     def tag(self, run: str, tag: str, on: bool = True) -> None:
-        """Add or remove a tag of a run."""
+        """Add a tag to a run, or remove it."""
         if on:
             self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
         else:

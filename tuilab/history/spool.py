@@ -152,7 +152,7 @@ def _alone_in(spool: Path) -> Iterator[bool]:
             yield False
             return
         except OSError:
-            pass  # A file system without locks: importing a run twice does no harm.
+            pass  # On a file system without locks, two programs may import a run twice, which does no harm.
         yield True
     finally:
         os.close(fd)

@@ -14,7 +14,7 @@ EVERY = ":*"
 """Suffix that selects all devices of a family: `GPU:*`."""
 
 HERE = ""
-"""This machine's name in `Arm.host`."""
+"""The name of this machine in `Arm.host`."""
 LOCAL = "local"
 """Label for this machine when a list also has other machines."""
 

@@ -132,7 +132,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
                 beside.unlink()
             raise
         _sync_folder(target.parent)
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # the name is invalid for a file
         raise OSError(errno.EINVAL, str(error), printable_path(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), printable_path(path)) from None

@@ -132,7 +132,9 @@ def confined_to(request: Request) -> str:
 
 
 def scope(file: str, opening: Opening) -> str:
-    """Return the same for the file of a scenario: an untrusted model, its data and its code."""
+    """Return, as JSON, the files that a worker may open for a scenario: an untrusted model, its data and its
+    code.
+    """
     if not file or opening.trust or not isinstance(subject_of(file), Model):
         return ""
     return json.dumps([file, opening.data, opening.code])

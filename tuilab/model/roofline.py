@@ -42,7 +42,7 @@ class Kernels(msgspec.Struct, frozen=True, array_like=True):
     dtype: str
     """Dtype of the computation, named as in the roofs."""
     flop: float
-    """Operations per execution."""
+    """Number of operations per execution."""
     bytes: float
     """Bytes read and written per execution."""
     runs: float
@@ -71,7 +71,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_device: float = 0.0
     """Bytes copied from the host to another device in every call, even for resident inputs."""
     to_host: float = 0.0
-    """Bytes copied back in every call."""
+    """Bytes copied from the device back to the host in every call."""
     host_s: float = 0.0
     """Host processor seconds per call that are needed with any device, such as preparing images."""
     host_parallel: bool = False
@@ -198,7 +198,7 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     roof: str
     """The roof, in words."""
     bound_s: float | None
-    """Minimum seconds of a call on the device, by its measured roofs."""
+    """Minimum seconds of a call on the device, from its measured roofs."""
     share: float | None
     """Share of the roof (0 … 1): bound divided by median."""
     bound_by: BoundBy

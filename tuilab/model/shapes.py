@@ -57,7 +57,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     name: str
     """Name of the parameter; with `.0` or `.key` for a part of it."""
     dtype: str
-    """TensorFlow's name of the dtype."""
+    """Name of the dtype in TensorFlow."""
     shape: tuple[Size, ...] = ()
     """Empty for a scalar."""
     low: float | None = None

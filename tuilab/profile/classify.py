@@ -114,7 +114,7 @@ def _eager_kernel(op: str) -> Meaning:
 
 
 def hlo_key(hlo: str, device: str) -> Key:
-    """Return the row of an XLA instruction: `rfft.7` → `hlo rfft`."""
+    """Return the table row for an XLA instruction: `rfft.7` → `hlo rfft`."""
     return Key("hlo " + re.sub(r"[.\d]+$", "", hlo), hlo, device)
 
 

@@ -18,7 +18,7 @@ _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
 """The runtime's event for one iteration of a loop over a dataset inside a graph; the runtime runs such a loop
 as an iterator."""
 NOWHERE = -1
-"""The lane of work on an unknown thread."""
+"""The lane for work on an unknown thread."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):

@@ -127,7 +127,7 @@ def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, lis
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself
+    except OSError:  # the link leads to itself
         return False
 
 

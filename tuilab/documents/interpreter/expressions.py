@@ -1,4 +1,4 @@
-"""The value of each kind of expression."""
+"""Evaluates each kind of expression."""
 
 import ast
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Iteration over values, and indexing."""
+"""Reads iteration over values, and indexing."""
 
 import ast
 from dataclasses import dataclass

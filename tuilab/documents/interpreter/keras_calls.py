@@ -193,7 +193,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a loss, an optimizer, a metric or a data set, which are set-up."""
+    """Create a loss, an optimizer, a metric or a data set, which all count as set-up."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)

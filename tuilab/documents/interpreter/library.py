@@ -170,7 +170,7 @@ _INSTEAD = {
 
 
 def is_keras_3(interpreter: Interpreter) -> bool:
-    """Return True if the code's Keras is version 3, not version 2 under its own name."""
+    """Return True if the code uses Keras 3, and not Keras 2 from the package `tf_keras`."""
     return interpreter.api.keras.startswith("3") and not interpreter.imported & {"tf_keras"}
 
 

@@ -268,7 +268,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Add a graph's nodes, and return those requested by name."""
+    """Add the nodes of a graph, and return those that are requested by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

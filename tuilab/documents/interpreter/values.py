@@ -83,7 +83,7 @@ class Listing(Value):
 
 @dataclass(eq=False, slots=True)
 class Mapping(Value):
-    """A dict with constant keys. open: it has further unknown items."""
+    """A dict with constant keys. open: it may have further unknown items."""
 
     items: dict[Any, Value]
     open: bool = False

@@ -86,7 +86,8 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     # A loop around the region takes several samples.
     if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
-        # Each time is shown, only some times are used, or a slow first one does not affect the statistic.
+        # The cost is visible: each time is shown, only some are used, or the statistic ignores a slow first
+        # one.
         if (is_robust(example.block.code) or region.picked) and not remade:
             return None
         sure = sure and (region.gathered or remade)

@@ -124,7 +124,7 @@ def _by_kind(text: str, suffix: str) -> Document:
 
 
 def read_script(text: str, interactive: bool = False) -> Document:
-    """Read a Python file as one example. interactive: an IPython file."""
+    """Read a Python file as one example. interactive: it is a file for IPython."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
     # An editor treats these as cells, in which magics work.

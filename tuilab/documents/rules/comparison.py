@@ -400,6 +400,6 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the single eager op that a region repeats."""
+    """Return the only eager op that a region repeats."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

@@ -320,7 +320,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         lines = {example.trace.events[at].line for at in readings}
         line = example.trace.events[timing.region.first].line
         dated = any(at in example.trace.dated for at in readings)
-        # For code without TensorFlow, this clock is as good as any other.
+        # If the code does not use TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
         # This clock suffices if the code times no TensorFlow, or only seconds of training.
         casual = coarse and not serious

@@ -45,7 +45,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
     for cold in _cold(example, single=False):
         timing, first = cold.timing, cold.first
         if timing.region.line in single:
-            continue  # reported by TL105
+            continue  # TL105 reports this
         yield Hit(
             timing.region.line,
             f"no warm-up of {cold.names}{_SEEN[first.sure]}: {_cost(cold.work)}",
