@@ -1,4 +1,4 @@
-"""Axis arithmetic: limits, positions, ticks and labels."""
+"""Arithmetic for axes: limits, positions, ticks and labels."""
 
 import math
 from bisect import bisect_left
@@ -12,17 +12,17 @@ Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""Values at which an axis may end, times a power of ten."""
+"""Factors at which an axis may end, to be multiplied by a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-# Ticks of a log axis from coarse to fine: every n-th decade, then within a decade.
+# Ticks of a log axis, from coarse to fine: every n-th decade, then several per decade.
 _DECADES = (6, 3, 2, 1)
 _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))
 
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """An axis: the kind of its numbers, and its start if fixed.
+    """An axis: the kind of its numbers, and its start if that is fixed.
 
     kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
     10 G) or `plain`.
@@ -34,7 +34,7 @@ class PlotAxis:
     low: float | None = None
 
     def read_out(self, value: float) -> str:
-        """Format a value to read out: `samples 16,384`, `time per call 478 µs`."""
+        """Format a value with its name: `samples 16,384`, `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"
         return f"{self.label} {value:{',.0f' if self.kind in ('binary', 'count') else ',.6g'}}"
@@ -42,7 +42,7 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Positions with labels, and their unit if all labels share one."""
+    """Tick positions with labels, and the unit if all labels share it."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -50,7 +50,7 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return the limits of an axis: round ends around `values`. They only grow from `before`."""
+    """Return the limits of an axis: round numbers around `values`. The limits before may only widen."""
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
     held = before if finite else None
@@ -68,7 +68,7 @@ def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None
 
 def _log_limits(low: float, high: float, binary: bool) -> Limits:
     if binary:
-        # The sizes of a sweep start and end with the axis.
+        # On an axis of sizes, the first and last size are the limits.
         return low, max(high, 2 * low)
     if high < low * 1.05:
         middle = math.sqrt(low * high)
@@ -77,7 +77,7 @@ def _log_limits(low: float, high: float, binary: bool) -> Limits:
 
 
 def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
-    # A clock or counter starts at zero; a cloud far from zero is shown close up.
+    # A clock or counter starts at zero; values far from zero are shown close up.
     if 0 <= low <= 0.5 * high:
         return 0.0, round_up(high, ends)
     span = high - low or abs(high) * 0.2 or 1.0
@@ -102,7 +102,9 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return the position of `value` between the limits (0 … 1); outside, below 0 or above 1."""
+    """Return the position of `value` relative to the limits (0 … 1); less than 0 or more than 1 if
+    outside.
+    """
     low, high = ends
     if log:
         return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf
@@ -110,20 +112,20 @@ def place(value: float, ends: Limits, log: bool) -> float:
 
 
 def unplace(where: float, ends: Limits, log: bool) -> float:
-    """Return the value at a position; the inverse of `place`."""
+    """Return the value at a position (the inverse of `place`)."""
     low, high = ends
     return float(low * (high / low) ** where) if log else low + (high - low) * where
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """Return the index of the nearest of the ascending values."""
+    """Return the index of the nearest value in an ascending sequence."""
     at = bisect_left(values, value)
     near = [i for i in (at - 1, at) if 0 <= i < len(values)]
     return min(near, key=lambda i: abs(values[i] - value))
 
 
 def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
-    """Return at most `most` ticks between the limits, at least two if they fit; for counts, whole numbers."""
+    """Return at most `most` ticks between the limits, at least two if they fit; whole numbers for counts."""
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)
@@ -131,7 +133,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         values = powers_of_two(*ends, most)
     else:
         values = logarithmic(*ends, most)
-    if axis.kind in ("count", "binary"):  # half a round does not exist
+    if axis.kind in ("count", "binary"):  # there is no half round
         values = [value for value in values if abs(value - round(value)) <= 1e-9 * value]
     match axis.kind:
         case "time":
@@ -155,13 +157,13 @@ def linear(low: float, high: float, most: int) -> list[float]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         values = [k * step for k in range(first, last + 1)]
         if len(values) <= most:
-            # A single tick gives no scale: use the ends of the finer ones.
+            # A single tick gives no scale: use the first and last of the finer ticks.
             return values if len(values) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
     return [low, high]
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Return round values on a log axis: whole decades, thinned or refined to fill the space."""
+    """Return round values on a log axis: whole decades, or fewer or more to fill the space."""
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
     grids += [[factor * 10.0**power for power in powers for factor in factors] for factors in _WITHIN]
@@ -171,7 +173,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Return every (second, third …) power of two."""
+    """Return every power of two, or every second, third … one."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)
@@ -180,8 +182,8 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 
 
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
-    """Return a row of `width` characters with each label at its position, if the space is free from
-    `first` on.
+    """Return a row of `width` characters with each label at its position, if the space is free, starting at
+    `first`.
     """
     row, free = [" "] * width, first
     for start, label in labels:
@@ -193,7 +195,7 @@ def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
 
 
 def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
-    """Return labels of times, and the unit for the axis if they share one."""
+    """Return labels for times, and the unit for the axis if they share one."""
     above = [v for v in values if v > 0] or [1.0]
     if len({time_unit(v) for v in above}) > 1 and max(values) / min(above) >= 100:
         each = [(v, *time_unit(v)) for v in values]
@@ -203,13 +205,15 @@ def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
 
 
 def _prefixed(value: float) -> str:
-    """`100 G`."""
+    """Return labels with metric prefixes, such as `100 G`."""
     number, space, prefix = prefixed(value).partition(" ")
     return _trim(number) + space + prefix
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:
-    """Use the decimals needed to distinguish the ticks: the same for all, or on a log axis per tick."""
+    """Return labels with as many decimals as the ticks need to differ: the same for all, or on a log axis per
+    tick.
+    """
     decimals = [_decimals(value) for value in values]
     most = max(decimals, default=0)
     return [f"{v + 0.0:,.{d if log else most}f}" for v, d in zip(values, decimals, strict=True)]

@@ -1,4 +1,4 @@
-"""A run as series over two axes, for the screen's plots and the reports' pictures."""
+"""A run as series over two axes, for the screen's plots and the reports' figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,32 +15,37 @@ Points = tuple[Sequence[float], Sequence[float]]
 Style = Literal["trace", "curve", "line", "dashes"]
 
 LOG_FROM = 3.0
-"""Ratio of the slowest to the fastest arm above which a linear axis would squash the fast ones."""
+"""Ratio of the slowest to the fastest arm above which the axis is logarithmic, so that fast arms stay
+distinct.
+"""
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: each line timed once, in turns", "block: a few calls timed together"
-"""Names of what the axis counts."""
+"""Descriptions of what the x axis counts."""
 PLAIN = PlotAxis()
 
 
 @dataclass(frozen=True)
 class Series:
-    """One curve or cloud. x and y may grow between paints; they are only read."""
+    """A curve or a cloud of points. x and y may grow between paints; the plot only reads them."""
 
     key: str
     label: str
-    """"" hides it from the legend. Without points, the legend shows label and note as the reason."""
+    """The label in the legend; "" hides the series there. Without points, the legend shows label and note as
+    the reason.
+    """
     x: Sequence[float] = ()
     y: Sequence[float] = ()
     style: Style = "trace"
     """`trace`: samples in order.
 
-    `curve`: joined points. `line`: joined without markers. `dashes`: a bound, clearly not a measurement.
+    `curve`: joined points. `line`: joined without markers. `dashes`: a bound, drawn so that it cannot be
+    mistaken for a measurement.
     """
     arm: str = ""
-    """Id of the arm with its color and marker; "" for anything else, such as a roof."""
+    """Id of the arm that gives color and marker; "" for other series, such as a roof."""
     ghost: bool = False
-    """Drawn faintly, cannot be selected, and never moves the axes."""
+    """Whether the series is faint: it cannot be selected and never moves the axes."""
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     """Upper ends of the points' intervals."""
@@ -51,7 +56,7 @@ class Series:
     """The interval of the median."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """Returns more about the point of that index."""
+    """Returns more text about the point with that index."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Vertical:
 
 @dataclass(frozen=True)
 class Chart:
-    """A complete plot. While `key` is unchanged, its axes only grow."""
+    """A complete plot. Its axes only grow while `key` is unchanged."""
 
     key: str = ""
     series: Sequence[Series] = ()
@@ -83,11 +88,11 @@ def live_chart(
     ghosts: Sequence[RunState] = (),
     point: int = 0,
 ) -> Chart:
-    """Return each arm's samples at one point, in order, over those of earlier runs.
+    """Return each arm's samples at one point, in order, drawn over the samples of earlier runs.
 
-    figures: the arms' results by id, for medians and bands. shown: whether to draw an arm. Before the first
-    round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each arm starts
-    at the left, because arms warm up one after another. Arms without data are counted.
+    figures: the arms' results by id, for medians and bands. shown: returns whether to draw an arm. Before the
+    first round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each arm
+    starts at the left, because arms warm up one after another. Arms without data are counted.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -129,15 +134,15 @@ def live_chart(
 
 
 def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
-    """Return True if an arm without samples gets a legend line during the run: it starts now, or cannot
-    run.
+    """Return whether the legend has a line for an arm without samples during the run: it is starting, or
+    cannot run.
     """
     beginning = state.progress.arm if state.progress else ""
     return arm == beginning or known.status in ("failed", "unavailable")
 
 
 def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
-    """Return the samples of an arm, with median and band if it has a result."""
+    """Return the samples of an arm, with median and band if there is a result."""
     median, band = (result.median_s, result.ci95_s) if result else (None, None)
     note = _missing(known, cell)
     if result is not None and median is not None:
@@ -149,7 +154,7 @@ def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | No
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Return why an arm has no samples; "" if it has some or will have."""
+    """Return why an arm has no samples; "" if it has some or will have some."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
@@ -165,10 +170,10 @@ def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index:
 
 
 class Thinned:
-    """A growing series, in buckets of equal size, at most two per column.
+    """A growing series, divided into buckets of equal size, at most two per column.
 
-    A full bucket is computed once, so that a million points cost no more than a thousand. All are computed
-    again when their size doubles.
+    A full bucket is computed once, so that a million points cost no more than a thousand. When the bucket
+    size doubles, all are computed again.
     """
 
     def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
@@ -177,11 +182,11 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if this is the same series, possibly longer."""
+        """Return whether this is the same series, possibly with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the points thinned to that many columns: each bucket's extremes in order, and its
+        """Return the points, thinned for that many columns: the extremes of each bucket in order, and the
         medians.
 
         A short series is returned unchanged.
@@ -206,7 +211,7 @@ class Thinned:
         )
 
     def _bucket(self, start: int, stop: int) -> tuple[list[int], float]:
-        """Return the indices of the extremes, and the median."""
+        """Return the indices of a bucket's extremes, and its median."""
         part = self.y[start:stop]
         ordered = sorted(part)
         ends = {start + part.index(ordered[0]), start + part.index(ordered[-1])}

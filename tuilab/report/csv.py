@@ -1,4 +1,4 @@
-"""A run's samples as CSV: one row per block, numbers at full precision."""
+"""The samples of a run as CSV: one row per block, numbers at full precision."""
 
 import csv
 import io
@@ -14,13 +14,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def samples(state: RunState) -> str:
-    """Return all of `rows`."""
+    """Return the CSV text of all `rows`."""
     return "".join(rows(state))
 
 
 def rows(state: RunState) -> Iterator[str]:
-    """Yield rows of run, arm, the arm's work, the point's parameters, round, calls, seconds per call, in
-    chunks.
+    """Yield CSV rows in chunks: run, arm, the arm's work, parameters of the point, round, calls, seconds per
+    call.
     """
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
@@ -51,5 +51,5 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Prefix text that a spreadsheet would run as a formula with a quote."""
+    """Prefix text with a quote if a spreadsheet would run it as a formula."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

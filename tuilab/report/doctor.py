@@ -5,7 +5,7 @@ import textwrap
 from tuilab.model.doctor import DoctorReport, Probe
 
 LABEL = 8
-"""Width of the labels."""
+"""Width of the labels in characters."""
 
 
 def doctor_text(report: DoctorReport, width: int) -> str:

@@ -1,4 +1,4 @@
-"""Explanations of placement as plain text."""
+"""Explanations of op placement as plain text."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ MOST, WIDEST = 25, 40
 
 
 def op_text(answer: OpExplanation, most: int = 0) -> str:
-    """Describe one op: verdict, reason, evidence, kernels. most: columns, 0 for no limit."""
+    """Describe one op: verdict, reason, evidence, kernels. most: maximum columns, 0 for no limit."""
     return "\n".join(wrapped(_op(answer), most))
 
 
@@ -31,7 +31,7 @@ def _op(answer: OpExplanation) -> Iterator[str]:
 
 
 def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
-    """Describe a scenario: answer, observations, forecast. most: columns, 0 for no limit."""
+    """Describe a scenario: answer, observations, forecast. most: maximum columns, 0 for no limit."""
     return "\n".join(wrapped(_scenario(answer, most), most))
 
 
@@ -58,7 +58,7 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     text += f" ({arm.folded} folded)" if arm.folded else ""
     if arm.copies:
         text += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
-    # Readers look for ops that did not run where requested.
+    # Ops that did not run where requested come first, because readers look for them.
     shown = sorted(
         (node for node in arm.nodes if node.kind != "folded"),
         key=lambda n: (not n.elsewhere, n.kind != "copy"),
@@ -86,7 +86,7 @@ def _row(node: Node) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """Return the end of a long name, which distinguishes it from its neighbours."""
+    """Return the end of a long name, the part that differs from its neighbours."""
     return name if len(name) <= WIDEST else "…" + name[1 - WIDEST :]
 
 

@@ -1,4 +1,4 @@
-"""A document's claims and verdicts, with machine and date: text, Markdown, HTML."""
+"""The claims of a document with verdicts, machine and date: as text, Markdown or HTML."""
 
 from collections.abc import Iterator
 from html import escape
@@ -13,49 +13,49 @@ from tuilab.report.markdown import escape as plain
 from tuilab.report.web_page import web_page, wide
 
 WAITING = "·"
-"""Mark of a claim that is not measured yet."""
+"""Mark for a claim that has not been measured yet."""
 
 
 class Statement(msgspec.Struct, kw_only=True):
-    """A claim of the document, and its verdict."""
+    """A claim in the document, with its verdict."""
 
     preset: str
     """Name of the preset that measures it."""
     text: str
-    """The claim, in the lab's words or as read from the document."""
+    """The claim, in the lab's words or as quoted from the document."""
     line: int = 0
-    """Line in the document, from 1; 0 if not known."""
+    """Line in the document, from 1; 0 if unknown."""
     verdict: VerdictWord | None = None
-    """Null until it is measured."""
+    """The verdict; null until the claim is measured."""
     evidence: str = ""
-    """One sentence with numbers."""
+    """The evidence, in one sentence with numbers."""
     run: str = ""
-    """The run that measured it; "" before."""
+    """Id of the run that measured the claim; "" before."""
     emulated: bool = False
-    """True if its verdict rests on a GPU that is test software."""
+    """Whether the verdict rests on an emulated GPU."""
 
     @property
     def words(self) -> str:
-        """The verdict's word; "" before it was measured."""
+        """The verdict as text; "" before the measurement."""
         return verdict_words(self.verdict, self.emulated) if self.verdict else ""
 
     @property
     def mark(self) -> str:
-        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it is measured."""
+        """The verdict as a mark: `✓`, `✗`, `≈`, `?`, `⊘`; `·` before the measurement."""
         return VERDICTS[self.verdict].mark if self.verdict else WAITING
 
 
 class FactCheck(msgspec.Struct, kw_only=True):
-    """A document with its statements in order, and where and when they were measured."""
+    """A document with its statements in order, and the machine and date of their measurement."""
 
     title: str
     statements: list[Statement]
     machine: Machine | None = None
     at: str = ""
-    """UTC, ISO 8601; "" before anything was measured."""
+    """Date and time in UTC, ISO 8601; "" before the first measurement."""
     budget: BudgetName = "quick"
     going: str = ""
-    """The preset being measured; "" if none."""
+    """The preset being measured; "" if there is none."""
 
     @property
     def left(self) -> int:
@@ -63,7 +63,7 @@ class FactCheck(msgspec.Struct, kw_only=True):
         return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
-        """Return `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
+        """Return a summary such as `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
         counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
         sentence = f"{len(words)} of {len(self.statements)} measured"
@@ -83,7 +83,7 @@ def stamp(check: FactCheck) -> str:
 
 
 def text(check: FactCheck) -> str:
-    """Format for a terminal or mail."""
+    """Format the page for a terminal or mail."""
     return "\n".join([check.title, "", *_lines(check), "", check.summary(), stamp(check)])
 
 
@@ -96,7 +96,7 @@ def _lines(check: FactCheck) -> Iterator[str]:
 
 
 def markdown(check: FactCheck) -> str:
-    """Return a page to publish with the document."""
+    """Format the page as Markdown, to publish with the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
         cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]
@@ -106,7 +106,7 @@ def markdown(check: FactCheck) -> str:
 
 
 def html(check: FactCheck) -> str:
-    """Return a self-contained page."""
+    """Format the page as self-contained HTML."""
     rows = "".join(
         f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'
         f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"
@@ -119,4 +119,4 @@ def html(check: FactCheck) -> str:
 
 
 WRITERS = {".html": html, ".htm": html, ".md": markdown, ".txt": text}
-"""By file suffix."""
+"""Functions that write the page, by file suffix."""

@@ -38,4 +38,4 @@ FORMATS: dict[str, tuple[str, Writer]] = {
     "csv": (".csv", _csv),
     "json": (".json", _json),
 }
-"""Name → file suffix and formatting function."""
+"""Format name → file suffix and formatting function."""

@@ -1,4 +1,4 @@
-"""A run as one self-contained HTML page: no scripts, links or external fonts."""
+"""A run as a self-contained HTML page: no scripts, links or external fonts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -23,7 +23,7 @@ MOST_ROWS = 400
 
 
 def page(result: RunResult, state: RunState) -> str:
-    """Return the whole page."""
+    """Return the whole HTML page."""
     title = result.preset or result.scenario.workload
     body = [f"<h1>{escape(title)}</h1>", f'<p class="answer">{escape(result.answer)}</p>']
     if line := doubtful_line(result):
@@ -69,10 +69,10 @@ def _placement(result: RunResult) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """Return a table; with `numeric`, the columns between the first and last are aligned as numbers,
-    but a cell with a clause wraps as text.
+    """Return an HTML table. With `numeric`, the columns between the first and the last are aligned as
+    numbers, but a cell with a clause wraps as text.
 
-    A row with only a reason spans all of these.
+    A reason that replaces a row's figures spans all these columns.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Presets × machines as plain text."""
+"""Presets and machines as plain text."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return each preset's machines and their disagreements. `!` marks different software.
+    """Return the machines and disagreements of each preset. `!` marks different software versions.
 
-    most: columns, 0 for no limit.
+    most: maximum columns, 0 for no limit.
     """
     parts = []
     for preset in presets:
@@ -30,13 +30,13 @@ def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
 
 
 def heading(preset: PresetRows) -> str:
-    """Return `stft-small, samples 4096: 3 machines`."""
+    """Return a heading such as `stft-small, samples 4096: 3 machines`."""
     named = "".join(f", {name} {value}" for name, value in preset.differing.items())
     return f"{preset.preset}{named}: {plural(len(preset.rows), 'machine')}"
 
 
 def cells(row: Row) -> list[str]:
-    """Return one machine's row: medians, fastest arm, crossover, verdict marks."""
+    """Return the row of one machine: medians, fastest arm, crossover, verdict marks."""
     s = row.summary
     return [
         s.machine,
@@ -51,12 +51,12 @@ def cells(row: Row) -> list[str]:
 
 
 def fastest(summary: MachineSummary) -> str:
-    """Return the label of its fastest arm."""
+    """Return the label of the machine's fastest arm."""
     return summary.best.label if summary.best else ""
 
 
 def median(best: Best | None) -> str:
-    """Format `483 µs` with the digits that the interval supports; a dash for none."""
+    """Format a median, such as `483 µs`, with as many digits as the interval supports; a dash for none."""
     if best is None:
         return "–"
     half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None
@@ -64,12 +64,12 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the size, or the word for its absence; a dash without a sweep."""
+    """Return the crossover's size, or a word for its absence; a dash without a sweep."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status
 
 
 def verdict_marks(summary: MachineSummary) -> str:
-    """Return a mark for each claim, in order."""
+    """Return the marks of the claims' verdicts, in order."""
     return "".join(VERDICTS[word].mark for word in summary.verdicts)

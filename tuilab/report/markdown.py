@@ -1,4 +1,4 @@
-"""A result as Markdown."""
+"""A run's result as Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,14 @@ _BREAK = re.compile(r"[\r\n]+")
 
 
 def escape(text: str) -> str:
-    """Escape text for Markdown, on one line: text after a line break could become a heading or row."""
+    """Escape text for Markdown and put it on one line: text after a line break could become a heading or a
+    row.
+    """
     return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
 
 
 def document(result: RunResult) -> str:
-    """Return answer, figures, claims, doubts and machine."""
+    """Return the document: answer, figures, claims, caveats and machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     if line := doubtful_line(result):
         parts += [escape(line), ""]

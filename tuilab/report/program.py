@@ -1,4 +1,4 @@
-"""The page of a watched program as text: verdict first."""
+"""The page of a watched program as text, with the verdict first."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -55,14 +55,14 @@ def headline(page: Page) -> str:
 
 
 def short_command(page: Page) -> str:
-    """Return the command without the folders of Python and file: `python train.py --epochs 3`."""
+    """Return the command without the folders of the Python and the file: `python train.py --epochs 3`."""
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
 
 
 def place(file: str, line: int, folder: str = "") -> str:
-    """Return `train.py:12`."""
+    """Return the file and line, such as `train.py:12`."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
@@ -126,7 +126,7 @@ def _lines(page: Page) -> Iterator[str]:
 
 
 def step_kind(steps: StepTimes) -> str:
-    """Return `train_step, a tf.function`."""
+    """Return the kind of step, such as `train_step, a tf.function`."""
     return ", ".join(filter(None, [steps.name, KINDS[steps.kind]]))
 
 
@@ -140,7 +140,7 @@ def watching_cost(cost: Cost) -> str:
 
 
 def programs_text(together: Together) -> str:
-    """Format several programs: the slowest, a row per process, then each page."""
+    """Format several programs: the slowest one, a row per process, and all pages."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -153,14 +153,14 @@ def programs_text(together: Together) -> str:
 
 
 def programs_json(together: Together) -> str:
-    """Return the object of `tuilab watch --json` for several hosts; for one host, the page's."""
+    """Return the JSON object of `tuilab watch --json` for several hosts; for one host, the page's own."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """Describe a device's activity: its use, peak memory, clock."""
+    """Describe the activity of a device: its use, peak memory and clock."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"
@@ -174,7 +174,7 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """Yield a line per process: its place, its step, and the largest part of the step."""
+    """Yield a line per process with its place, its step, and the largest part of the step."""
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -185,7 +185,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program at most 1.1×, the step at most 21.5×`.
 
-    Continues a sentence that starts with `Fixing it`. "" without a known bound.
+    The text continues a sentence that starts with `Fixing it`. Returns "" without a known bound.
     """
     most = at_most(finding)
     if most is None:
@@ -235,7 +235,7 @@ def _on_a_gpu(bound: OnGpu) -> Iterator[str]:
 
 
 def sentence(bound: OnGpu) -> str:
-    """Describe the best case on the card: `on an H100 this program could be at most 1.30× as fast: …`."""
+    """Describe the best case on the GPU: `on an H100 this program could be at most 1.30× as fast: …`."""
     if bound.at_most is None:
         return f"on {bound.name}: the best case is not known: {bound.reason}"
     most = f"at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "no faster"
@@ -255,7 +255,7 @@ def page_markdown(page: Page) -> str:
 
 
 def page_json(page: Page) -> str:
-    """Return the page as the object of `tuilab watch --json`."""
+    """Return the page as the JSON of `tuilab watch --json`."""
     return msgspec.json.format(msgspec.json.encode(page), indent=2).decode() + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A run under its machine's roofs: arms as paths over sizes, roofs as lines above them."""
+"""The arms of a run under the machine's roofs: arms as paths over sizes, roofs as lines above them."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,16 +13,16 @@ from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 
 MARGIN = 3.0
-"""Factor by which the roofs extend beyond the leftmost and rightmost points."""
+"""Factor by which the roofs extend beyond the leftmost and the rightmost point."""
 MOST_PEAKS = 3
 
 
 def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: True) -> Chart:
-    """Return FLOP per byte against FLOP per second on log scales; in a sweep, each arm's path over its
-    sizes.
+    """Return a log-log chart of FLOP per second against FLOP per byte; in a sweep, each arm is a path over
+    its sizes.
 
-    An arm without counted operations (a copy) appears only in the legend, with its share of the roof and what
-    bounds it. Arms without figures or known work are left out.
+    An arm without counted operations (a copy) appears only in the legend, with its share of the roof and its
+    bound. Arms without figures or with unknown work are left out.
     """
     arms = [path for arm in state.arms.values() if shown(arm.arm.id) and (path := _path(state, arm))]
     return Chart(
@@ -34,7 +34,7 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """Return an arm's point at each measured size, least intense first; None if nothing is known."""
+    """Return the point of an arm at each measured size, lowest intensity first; None if nothing is known."""
     here = summary_point(state)
     roofs = raised(state, arm, here)
     reached = [against_roof(state, arm, point.index, roofs) for point in state.points]
@@ -55,7 +55,7 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
-    """Return the roofs of the arms' devices, as far as the arms reach."""
+    """Return the roofs of the arms' devices, over the range of the arms."""
     point, roofs = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]
@@ -73,7 +73,7 @@ def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
 
 
 def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Series]:
-    """Return the memory slope up to the highest peak in use, the slope of the fastest cache, and the
+    """Return the slope of the memory up to the highest peak in use, the slope of the fastest cache, and the
     peaks.
     """
     tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
@@ -91,7 +91,9 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> list[Series]:
-        """Return the performance that this bandwidth allows, up to the highest peak; [] if off the plot."""
+        """Return the performance that a bandwidth allows, up to the highest peak; [] if it lies outside the
+        plot.
+        """
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         if per_s * low >= highest:
             return []

@@ -1,4 +1,4 @@
-"""A machine's roofs as plain text."""
+"""The roofs of a machine as plain text."""
 
 from tuilab.analysis.roofline_words import level_name
 from tuilab.analysis.words import percent
@@ -13,9 +13,10 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
-    """Describe each device: memory by working set, arithmetic by dtype, copies, an empty call by mode.
+    """Describe each device: memory bandwidth by working set, arithmetic by dtype, copies, an empty call by
+    mode.
 
-    most: columns, 0 for no limit.
+    most: maximum columns, 0 for no limit.
     """
     lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
     for name, device in roofs.devices.items():

@@ -1,4 +1,4 @@
-"""The content of all reports as rows of text; formats only style them."""
+"""The content of all reports as rows of text; the formats only style it."""
 
 import re
 import textwrap
@@ -36,7 +36,7 @@ ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return an arm's figures with the digits that the interval supports, or why there are none."""
+    """Return the figures of an arm with as many digits as the interval supports, or why there are none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -53,9 +53,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures, then one row for all arms with the same reason for having none.
+    """Return the arms with figures, followed by one row for all arms that share the reason for having none.
 
-    going: during a run, only arms that cannot run are merged.
+    going: whether the run is active; if so, only arms that cannot run are merged.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -66,15 +66,15 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Return each arm's time over that of the fastest arm with the same work, by id.
+    """Return the ratio of each arm's time to that of the fastest arm with the same work, by id.
 
-    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. If two arms
-    were not compared, the ratio is that of the shown medians, without an interval.
+    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. For two arms
+    that were not compared, it is the ratio of the displayed medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
     }
-    # If the fastest of all is not shown, two arms may have been compared in the other order, or not at all.
+    # If the fastest arm is not shown, two arms may have been compared in the other order, or not at all.
     both = {**{(b, a): ratio.turned for (a, b), ratio in known.items()}, **known}
     least: dict[str, ArmResult] = {}
     out: dict[str, RatioEstimate] = {}
@@ -89,16 +89,16 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
-    """Return the measured arms, then those without figures: one row per reason for similar arms."""
+    """Return the measured arms, followed by arms without figures: one row per reason for similar arms."""
     return [arm_row(arm) for arm in folded(result.arms)]
 
 
 MOST_APART = 2
-"""Maximum number of arms named for one reason; more are counted."""
+"""Maximum number of arms named for one reason; a larger number is only counted."""
 
 
 def _join_arms(arms: list[ArmResult]) -> str:
-    """`GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
+    """Join arm names: `GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
     if len(arms) <= MOST_APART:
         return ", ".join(arm.label for arm in arms)
     kinds = {family(arm.requested_device) for arm in arms}
@@ -106,7 +106,7 @@ def _join_arms(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of a sweep's table: parameters, then each arm's medians."""
+    """Return the header and rows of a sweep's table: the parameters, and the median of each arm."""
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
@@ -125,9 +125,9 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return the crossovers of a sweep, found ones first, then those of a GPU you do not have.
+    """Return the crossovers of a sweep: found ones first, followed by those with a GPU that you do not have.
 
-    Omits arms that more sizes may still separate.
+    Omits pairs of arms that more sizes may still separate.
     """
     crossings = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
     lines = [c.sentence for c in sorted(crossings, key=lambda c: c.at is None) if c.sentence]
@@ -137,7 +137,7 @@ def crossing_lines(result: RunResult) -> list[str]:
 
 
 def unmeasured_lines(result: RunResult) -> list[str]:
-    """Describe why arms have no figure at some sizes; one line per reason."""
+    """Explain why arms have no figure at some sizes, one line per reason."""
     labels = {arm.id: arm.label for arm in result.arms}
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     lines = []
@@ -157,7 +157,9 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Return each measured arm compared with its device's roof; none if no work or roof is known."""
+    """Return a row comparing each measured arm with its device's roof; none if the work or the roof is
+    unknown.
+    """
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -179,14 +181,14 @@ def roof_rows(result: RunResult) -> list[list[str]]:
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
 MOST_LAYERS = 10
 LEAST_SHARE = 0.001
-"""Share of a call; smaller layers are merged."""
+"""Minimum share of a call for a separate row; smaller layers are merged."""
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
     """Return a row per layer, longest first.
 
-    Layers beyond `most`, and those that compute nothing and take almost no time, share a row; the rest
-    outside of layers comes last.
+    Layers beyond `most`, and those that compute nothing and take almost no time, share a row; the time
+    outside layers comes last.
     """
     if not layers:
         return []
@@ -198,7 +200,7 @@ def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[
 
 
 def layer_row(layer: Layer) -> list[str]:
-    """Return a layer's figures as words; for the rest, only its share."""
+    """Return the figures of a layer as text; for the time outside layers, only its share."""
     if layer.name == OUTSIDE:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
@@ -213,7 +215,9 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label of that arm, or of the result's own layered arm, and its layers with the rest."""
+    """Return the label of an arm (by default, the result's layered arm), and its layers with the time outside
+    them.
+    """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
     layers = own or layers_in(result)
@@ -221,12 +225,12 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Return why there are no layers, or which calls they are from, if that needs saying."""
+    """Explain why there are no layers, or which calls they are from if that is not obvious."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
 def layers_title(result: RunResult) -> str:
-    """Return a title with the layers' arm."""
+    """Return a title with the name of the layers' arm."""
     of = result.model.layers_of if result.model is not None else ""
     if not of:
         return "Layers"
@@ -235,7 +239,9 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return the account of each arm's call with its sources; none if not measured."""
+    """Return a line for each arm that accounts for the time of its call, with the sources; none if not
+    measured.
+    """
     lines = []
     for arm in result.arms:
         if arm.account is not None:
@@ -244,7 +250,7 @@ def phase_lines(result: RunResult) -> list[str]:
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
-    """Return verdict with mark, claim, and evidence."""
+    """Return the verdict with its mark, the claim, and the evidence."""
     return [
         (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.emulated)}", c.text, c.evidence)
         for c in result.claims
@@ -253,7 +259,7 @@ def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a whole report: a table, lines, or a table with lines below it."""
+    """A part of a report: a table, lines, or a table with lines below it."""
 
     title: str
     lines: Sequence[str] = ()
@@ -262,7 +268,7 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """Return the sections of a full report below the figures, without those the run lacks."""
+    """Return the sections of a full report below the figures, except those without content in this run."""
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
@@ -276,11 +282,13 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return what limits the arms and what to do, most severe first; similar arms share a sentence."""
+    """Return what limits the arms and what to do about it, most severe first; similar arms share a
+    sentence.
+    """
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
     for finding in result.diagnosis:
-        # A finding without a share has its figures in the sentence, so each arm keeps its own.
+        # A finding without a share has figures in its sentence, so similar arms cannot share it.
         alike = finding.share and finding.arm in labels
         groups.setdefault((finding.code, finding.remedy, "" if alike else finding.message), []).append(
             finding
@@ -293,13 +301,15 @@ def advice(result: RunResult) -> list[str]:
 
 
 def doubts(result: RunResult) -> list[str]:
-    """Return every caveat in words; those about one arm with its name."""
+    """Return every caveat as a sentence; a caveat about one arm names the arm."""
     own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
     return [flag.message for flag in result.flags] + own
 
 
 def provenance(result: RunResult) -> list[str]:
-    """Return how and where it was measured: a sentence for the work, one per machine, one for the run."""
+    """Return how and where the run was measured: a sentence about the work, one per machine, one about the
+    run.
+    """
     values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
     return [
         f"Workload {result.scenario.workload}: {values}.",
@@ -310,7 +320,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence per machine with its host's name; empty if only this machine measured."""
+    """Return a sentence per machine with its host's name; empty if this is the only machine."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
@@ -324,7 +334,7 @@ def machine_sentence(machine: MachineLine) -> str:
 
 
 def sizes_line(result: RunResult) -> str:
-    """Name the measured sizes, as in `Measured at batch 32, length 64.`; "" if none."""
+    """Name the measured sizes, as in `Measured at batch 32, length 64.`; "" if there are none."""
     sizes = [
         f"{name.replace('_', ' ')} {value:,}"
         for name, value in result.scenario.parameters.items()
@@ -334,7 +344,7 @@ def sizes_line(result: RunResult) -> str:
 
 
 def interval_line(result: RunResult) -> str:
-    """Describe what the intervals cover, in a sentence; "" if there are none."""
+    """Describe in one sentence what the intervals cover; "" if there are none."""
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
@@ -342,12 +352,12 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Describe doubts about the figures in a few words, as on the screen; "" if none."""
+    """Describe doubts about the figures in a few words, as on the screen; "" if there are none."""
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 
 def no_phases(arm: ArmResult) -> str:
-    """Describe why an arm has no phases."""
+    """Explain why an arm has no phases."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
@@ -355,7 +365,7 @@ def phase_line(arm: ArmResult) -> str:
     """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs (2
     %)`.
 
-    Each part has the half-width of its interval, if known.
+    Each part has the half-width of its interval, if that is known.
     """
     account = arm.account
     if account is None:
@@ -391,11 +401,11 @@ def _give_or_take(part: Part) -> str:
 
 
 LEAST_CELL = 12
-"""Minimum characters kept of a shortened text."""
+"""Minimum characters that remain of a shortened text."""
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Yield rows as aligned columns, without empty columns. most: characters, 0 for no limit."""
+    """Yield rows as aligned columns, without empty columns. most: maximum characters, 0 for no limit."""
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
         cells = [f"{cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=True) if width]
@@ -403,7 +413,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Shrink the widest columns until all fit; a column of 0 is left out."""
+    """Shrink the widest columns until all fit; a column of width 0 is left out."""
     fitting = list(widths)
     while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
         fitting[fitting.index(max(fitting))] -= 1
@@ -411,7 +421,7 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Shorten the text after a word, with `…`: a shortened number would be a different number."""
+    """Shorten the text after a word and add `…`: cutting a number would change it."""
     if len(text) <= width:
         return text
     whole = keep_on_line(text)
@@ -422,7 +432,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Yield wrapped lines with hanging indent. most: width, 0 for no wrapping."""
+    """Yield wrapped lines with hanging indentation. most: maximum width, 0 for no wrapping."""
     for line in lines:
         if not most or len(line) <= most:
             yield line
@@ -440,7 +450,7 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def model_lines(result: RunResult) -> list[str]:
-    """Describe a model: size, best throughput, time to a first prediction, choices."""
+    """Describe a model: its size, best throughput, time to a first prediction, and choices."""
     model = result.model
     if model is None:
         return []
@@ -450,7 +460,7 @@ def model_lines(result: RunResult) -> list[str]:
         first = seconds(model.load_s + min(firsts))
         lines[0] += f" The first call comes {first} after opening the file, at the earliest."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
-    if rates and not result.axis:  # a sweep reports its arms at one size only
+    if rates and not result.axis:  # a sweep reports its arms at only one size
         rate, label = max(rates)
         lines.append(f"Most examples a second: {rate:,.0f} ({label}).")
     if result.batch is not None and result.batch.sentence:

@@ -1,4 +1,6 @@
-"""JSON Schemas of what scripts read and write, made from the typed data, with each field's meaning."""
+"""JSON Schemas for everything that scripts read and write, generated from the typed data with the meaning of
+each field.
+"""
 
 import ast
 import functools
@@ -30,12 +32,14 @@ SCHEMAS: dict[str, Any] = {
     "event": Event,
     "request": Request,
 }
-"""By name: the object of a command's `--json`, a preset file, a line of a recording, a line to a worker."""
+"""By name: the object of a command's `--json`, a preset file, a line of a recording, a line sent to
+a worker.
+"""
 
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of one of `SCHEMAS`."""
+    """Return the JSON Schema (2020-12) with a name from `SCHEMAS`."""
     of = _without_raw(SCHEMAS[name])
     parts = {part.__name__: part for part in structs(of)}
     document = msgspec.json.schema(of)
@@ -57,7 +61,7 @@ def _without_raw(of: Any) -> Any:
 
 
 def structs(*roots: Any) -> Iterator[type]:
-    """Yield the structs that these types use, each once, in reading order."""
+    """Yield each struct that these types use, once, in reading order."""
     seen: dict[type, None] = {}
 
     def visit(info: Any) -> None:
@@ -80,7 +84,9 @@ def structs(*roots: Any) -> Iterator[type]:
 
 
 def meanings(struct: type) -> dict[str, str]:
-    """Return the text below each field of the struct and its bases, by its name in JSON; "" without one."""
+    """Return the documentation of each field in a struct and its bases, by JSON name; "" for undocumented
+    fields.
+    """
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
@@ -92,7 +98,7 @@ def meanings(struct: type) -> dict[str, str]:
 
 
 def in_json(text: str) -> str:
-    """Write Python's None as null, as files have it."""
+    """Replace Python's None with null, as in JSON files."""
     return re.sub(r"\bNone\b", "null", text)
 
 

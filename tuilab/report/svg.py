@@ -1,4 +1,4 @@
-"""Plots as SVG in pure text, for self-contained pages."""
+"""Draws plots as SVG text, for self-contained pages."""
 
 from dataclasses import dataclass
 from html import escape
@@ -12,14 +12,14 @@ MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340
 LEFT, TOP, BOTTOM = 76, 16, 44
 LEGEND, LETTER, STEP = 38, 6.8, 20
-"""Legend: space before a label, width of a letter, distance between labels."""
+"""In the legend: space before a label, width of a letter, distance between labels."""
 MOST_POINTS = 400
-"""Per series."""
+"""Maximum number of points per series."""
 
 
 def svg(chart: Chart) -> str:
-    """Return the series as lines with markers and error bars, each vertical as a mark with label and band;
-    "" without points.
+    """Render the chart as SVG: series as lines with markers and error bars, verticals as lines with label and
+    band. Returns "" if there are no points.
     """
     series = [one for one in chart.series if len(one.x) and not one.ghost]
     if not series:
@@ -42,7 +42,7 @@ class _Picture:
     across: Limits
     up: Limits
     right: int
-    """Start of the legend, from the right."""
+    """Distance of the legend's start from the right edge."""
     step: float
     """Distance between two labels."""
 
@@ -53,7 +53,7 @@ class _Picture:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
-        """Return the axes with ticks and the name of x."""
+        """Return the axes with ticks and the name of the x axis."""
         right, bottom = WIDTH - self.right, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
@@ -68,7 +68,9 @@ class _Picture:
         return "".join(parts)
 
     def vertical(self, vertical: Vertical, number: int) -> str:
-        """Return a mark across the plot, its interval's band and its label, which has a line of its own."""
+        """Return a vertical line across the plot, the band of its interval, and its label on a
+        separate line.
+        """
         at, bottom = self.x(vertical.at), HEIGHT - BOTTOM
         parts = []
         if vertical.band is not None:
@@ -85,9 +87,9 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """Return a line with markers, error bars and label; for a long one, the extremes in order."""
+        """Return a line with markers, error bars and label; for a long series, the extremes in order."""
         hue, again = HUES[number % len(HUES)], number // len(HUES)
-        marker = MARKERS[(number + again) % len(MARKERS)]  # no repeats until all colors are used again
+        marker = MARKERS[(number + again) % len(MARKERS)]  # no color repeats until all are used
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
         places = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y > 0]
         parts = [f'<g stroke="{hue}" fill="{hue}">']
@@ -99,7 +101,7 @@ class _Picture:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
         key = round(TOP + 14 + self.step * number, 1)
         parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
-        if one.hollow:  # for a curve, which is short enough to draw point by point
+        if one.hollow:  # only for a curve, which is short enough to draw point by point
             open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
             parts.append(f'<g fill="none">{open_ones}</g>')
         parts.append(_marker(marker, WIDTH - self.right + 16, key - 4))

@@ -1,4 +1,4 @@
-"""A sweep as curves over one axis or a map over two, and its description at a point."""
+"""A sweep as curves over one axis or as a map over two, with a description of a point."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from tuilab.report.chart import Chart, Series, Vertical
 DASHES = 24
 """Number of dashes in the line of a GPU's best case."""
 BELOW = 0.8
-"""Relative to the smallest measured time; a time axis has probably ended below that."""
+"""Fraction of the smallest measured time; the time axis has probably ended above it."""
 MOST_LANES = 3
 
 
@@ -41,7 +41,7 @@ def sweep_chart(result: RunResult) -> Chart:
 
 
 def in_powers_of_two(sizes: Iterable[float]) -> bool:
-    """Return True if all sizes are powers of two."""
+    """Return whether all sizes are powers of two."""
     return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 
@@ -49,7 +49,8 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        if isinstance(at := point.values.get(result.axis[0]), int | float)  # a foreign recording may lack it
+        # a recording from elsewhere may lack it
+        if isinstance(at := point.values.get(result.axis[0]), int | float)
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
     )
@@ -60,7 +61,9 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """Return the best case of a GPU you do not have: dashed and faint, clearly not a measurement."""
+    """Return the best case on a GPU that you do not have, dashed and faint, so that nobody mistakes it for a
+    measurement.
+    """
     bound = result.sweep_bound
     if bound is None or not result.roofs or len(result.axis) != 1:
         return []
@@ -68,7 +71,7 @@ def at_best(result: RunResult) -> list[Series]:
     path = [(x, y) for x, y in path if x > 0 and y > 0]
     if len(path) < 2:
         return []
-    import numpy as np  # a run with such a bound has already loaded it
+    import numpy as np  # a run with such a bound has already loaded the module
 
     xs, ys = np.log(np.array(path)).T
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
@@ -80,17 +83,17 @@ def at_best(result: RunResult) -> list[Series]:
 
 
 def rounded(value: float) -> str:
-    """Round a size to two digits: `18k`."""
+    """Round a size to two digits, such as `18k`."""
     return prefixed(value, 2).replace(" ", "")
 
 
-# At one point
+# Describing a point
 
 
 def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
     """Describe the point with that parameter value: the answer, and the devices of the arm's ops.
 
-    Also return `CPU` or `GPU`, whichever is faster; "" if nothing was measured.
+    Also returns `CPU` or `GPU`, whichever is faster; "" if nothing was measured.
     """
     name, value = place
     point = next((p.index for p in state.points if p.values.get(name) == value), None)
@@ -105,7 +108,7 @@ def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[l
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """Return one lane per device with its ops, then the copies between them: `CPU:0 ━━━ 2 ops`."""
+    """Return a lane per device with its ops, followed by the copies between devices: `CPU:0 ━━━ 2 ops`."""
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
@@ -125,51 +128,53 @@ def lanes(nodes: Iterable[Node]) -> list[str]:
     return out[:MOST_LANES]
 
 
-# Over two axes
+# Sweeps over two axes
 
 
 @dataclass(frozen=True)
 class HeatAxis:
-    """An axis of the map: its parameter, and the measured values, ascending."""
+    """An axis of the map: its parameter, and the measured values in ascending order."""
 
     label: str
     values: tuple[int, ...]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Label the values: `64k`."""
+        """The labels of the values, such as `64k`."""
         binary = in_powers_of_two(self.values)
         return tuple(suffixed(value, binary=binary) for value in self.values)
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """Two arms at one point."""
+    """The comparison of two arms at one point."""
 
     ratio: float | None = None
-    """The first arm's time over the second's; below 1 the first is faster. Null if one has none."""
+    """The first arm's time divided by the second's; below 1, the first arm is faster. Null if an arm has no
+    time.
+    """
     even: bool = False
-    """Their intervals overlap: neither is clearly faster."""
+    """Whether the intervals overlap, so that neither arm is clearly faster."""
     times: str = ""
-    """`12.5×`: the slower time over the faster, as in the sentence."""
+    """The slower time divided by the faster, as in the sentence: `12.5×`."""
     words: str = ""
     """The comparison in a sentence."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """Two arms of a two-axis sweep."""
+    """The comparison of two arms in a sweep over two axes."""
 
     x: HeatAxis
     y: HeatAxis
     arms: tuple[tuple[str, str], tuple[str, str]]
     """Id and label of each arm."""
     cells: tuple[tuple[HeatCell, ...], ...]
-    """[j][i] at y.values[j] and x.values[i]."""
+    """The cell [j][i] belongs to y.values[j] and x.values[i]."""
 
 
 def pair(result: RunResult) -> tuple[str, str]:
-    """Return the two arms of the map: those of the first crossover, else the first two."""
+    """Return the two arms of the map: the arms of the first crossover, else the first two."""
     for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
@@ -177,7 +182,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Return the time of `a` over that of `b` across a two-axis sweep; None without two axes."""
+    """Compare the times of arms `a` and `b` across a sweep over two axes; None without two axes."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis
@@ -197,7 +202,7 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
-    """`samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs to 610 µs`."""
+    """Describe a cell: `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs to 610 µs`."""
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")
         return HeatCell(words=f"{place}: {why}")

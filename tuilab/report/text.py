@@ -1,4 +1,4 @@
-"""A result as plain text for a terminal or mail."""
+"""A run's result as plain text for a terminal or mail."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -43,13 +43,13 @@ HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
 def table(result: RunResult, *, details: bool = True) -> str:
     """Return the answer, the arms' figures, the claims with verdicts, and the caveats.
 
-    details: list every caveat and what bounds each arm; otherwise summarize the caveats.
+    details: list every caveat and each arm's bound; otherwise summarize the caveats.
     """
     return "\n".join(line for _, line in lines(result, details=details))
 
 
 def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of `table` with their roles, without line breaks inside.
+    """Yield the lines of `table` with their roles; no line contains a line break.
 
     most: maximum width of rows; 0 for no limit.
     """
@@ -60,7 +60,7 @@ def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[
 def dressed(
     roles_and_lines: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]
 ) -> str:
-    """Return the lines for a terminal of that width: wrap prose, keep rows, style each."""
+    """Format the lines for a terminal of that width: wrap prose, keep rows, style each line."""
     out: list[str] = []
     for role, line in roles_and_lines:
         wrapped = [line]
@@ -117,11 +117,11 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
 MOST_ADVICE = 3
 BRIEF_LAYERS: Sequence[int] = (0, 2, 3, 5, 6)
 BRIEF_ROOF = (0, 1, 3, 5)
-"""Columns that fit 80 characters: arm, arithmetic, share of the roof, what bounds it."""
+"""Columns that fit into 80 characters: arm, arithmetic, share of the roof, bound."""
 
 
 def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
-    """Yield lines of a role after a blank line, if there are any."""
+    """Yield a blank line and the lines with their role; nothing if there are none."""
     if caveats:
         yield "blank", ""
     yield from ((role, line) for line in caveats)
@@ -140,7 +140,7 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
 ) -> Iterator[tuple[Role, str]]:
-    """Return a table. kept: indices of its columns; None for all."""
+    """Return a table. kept: indices of the columns to keep; None for all."""
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     shown = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
@@ -151,11 +151,13 @@ def _rows(
 
 
 NOTHING = ("", "–", "—", "-")
-"""Cells without information: a column with only these is left out."""
+"""Cells without information: a column that has only these is left out."""
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return rows as aligned lines: the first column left, the others right. most: characters."""
+    """Return rows as aligned lines, the first column to the left and the others to the right. most: maximum
+    characters.
+    """
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [

@@ -1,7 +1,7 @@
 """A profile's timeline in the Trace Event format, for Perfetto and chrome://tracing.
 
-The format is described in Google's document "Trace Event Format". Only complete events (`X`) and metadata
-(`M`) are used. Times are microseconds.
+Google's document "Trace Event Format" describes the format. Only complete events (`X`) and metadata (`M`) are
+used. Times are in microseconds.
 """
 
 import json
@@ -14,7 +14,9 @@ NANOS_A_MICRO = 1_000
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """Return the object to save as JSON: a process for the host and one per GPU, a thread per lane."""
+    """Return the object to save as JSON: a process for the host and one for each GPU, with a thread
+    per lane.
+    """
     return {
         "displayTimeUnit": "ms",
         "traceEvents": [*_metadata(profile.lanes), *_events(profile)],
@@ -30,7 +32,7 @@ def trace(profile: Profile) -> dict[str, Any]:
 
 
 def trace_json(profile: Profile) -> bytes:
-    """Return `trace` as bytes, ready to be written."""
+    """Return the JSON of `trace` as bytes."""
     return json.dumps(trace(profile), ensure_ascii=True, separators=(",", ":")).encode()
 
 
@@ -68,12 +70,12 @@ def _events(profile: Profile) -> Iterator[dict[str, Any]]:
 
 
 def _nanos(seconds: float) -> int:
-    """Return whole nanoseconds, so that rounding never makes a span outlast its parent."""
+    """Round to whole nanoseconds, so that rounding never makes a span end after its parent."""
     return round(seconds * 1e9)
 
 
 def nested(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans by start, each cut at the end of its parent: viewers require nesting."""
+    """Yield the spans by start, each cut at the end of its parent, because viewers require proper nesting."""
     open_ends: dict[int, list[float]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
         ends = open_ends.setdefault(span.lane, [])
@@ -83,7 +85,7 @@ def nested(spans: Sequence[Span]) -> Iterator[Span]:
         if ends and end > ends[-1]:
             end = ends[-1]
         ends.append(end)
-        # A call that started before the first one shown starts at zero.
+        # A call that started before the first displayed call starts at zero.
         start = max(0.0, span.start_s)
         if end >= start:
             yield Span(span.lane, start, end - start, span.name, span.phase)

@@ -1,11 +1,11 @@
-"""A self-contained web page, without scripts, links or fonts from elsewhere."""
+"""A self-contained web page, without scripts, links or external fonts."""
 
 from html import escape
 from importlib.resources import files
 
 
 def web_page(title: str, body: str) -> str:
-    """Return the whole page. title: plain text. body: HTML."""
+    """Return the whole page. title: as plain text. body: as HTML."""
     style = (files("tuilab.report") / "page.css").read_text()
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -15,5 +15,5 @@ def web_page(title: str, body: str) -> str:
 
 
 def wide(table: str) -> str:
-    """Return a table in a box that scrolls if the page is narrower."""
+    """Return a table in a box that scrolls on a narrow page."""
     return f'<div class="wide">{table}</div>'
