@@ -39,7 +39,7 @@ class Outcome:
     said: str
 
     def json(self) -> Any:
-        """Return the JSON object that it printed, {} if there is none."""
+        """Return the JSON object that the program printed; {} if it printed none."""
         try:
             return json.loads(self.out)
         except ValueError:
@@ -48,8 +48,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """argv: with DIR for the day's folder. believed: yields differences between the outcome and the code's
-    assumptions.
+    """A step of the day. argv: with DIR for the day's folder. believed: yields differences between the
+    outcome and the code's assumptions.
     """
 
     name: str
@@ -118,16 +118,16 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Caveats about the machine's state, which contradict no assumption of the code."""
+"""Caveats about the machine's state. They contradict no assumption of the code."""
 
 
 def last(o: Outcome) -> str:
-    """Return its last line of output."""
+    """Return the last line of the program's output."""
     return ([line.strip() for line in o.said.splitlines() if line.strip()] or ["it said nothing"])[-1][:300]
 
 
 def doctor(o: Outcome) -> Differences:
-    """Expect a visible GPU, without a cause against it, within the doctor's own limit."""
+    """Expect a visible GPU, without a cause of failure, within the doctor's own limit."""
     if not o.json().get("gpu_visible"):
         yield f"the doctor sees no GPU: {o.json().get('cause', last(o))}"
     if o.seconds > 60:
@@ -182,7 +182,9 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """Expect a data sheet for the GPU that no figure exceeds; report each figure's share of it."""
+    """Expect a data sheet for the GPU whose limits no figure exceeds; report each figure's share of its
+    limit.
+    """
     yield from ended(o)
     if o.code:
         return
@@ -205,8 +207,8 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """Expect the run to continue when a neighbour arrives, and the next one to report whose memory is
-    there.
+    """Expect the run to continue when another program starts to use the GPU, and the next run to report who
+    uses its memory.
     """
     yield from ended(o)
     if "is shared: " not in o.out:
@@ -214,7 +216,7 @@ def shared(o: Outcome) -> Differences:
 
 
 def stalls(o: Outcome) -> Differences:
-    """Expect the arm with host ops to wait for them, with advice to move them, not to batch."""
+    """Expect the arm with host ops to wait for them, with advice to move these ops rather than to batch."""
     yield from run(o)
     for arm in o.json().get("arms", []):
         found = {d["code"]: d for d in o.json()["diagnosis"] if d["arm"] == arm["id"]}
@@ -228,7 +230,7 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect the largest batch of a GPU arm to come from calls and end at the GPU's memory."""
+    """Expect the largest batch of a GPU arm to be found by calls and to be limited by the GPU's memory."""
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:
@@ -256,14 +258,14 @@ def selftest(o: Outcome) -> Differences:
 
 
 def oom(o: Outcome) -> Differences:
-    """Expect a sentence when memory runs out."""
+    """Expect a one-sentence message when memory runs out."""
     for arm in o.json().get("arms", []):
         if "frozen" in arm.get("reason", "") or "Detected at" in arm.get("reason", ""):
             yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
 
 
 def recorded(o: Outcome) -> Differences:
-    """Expect every preset to end without error or contradiction. Its verdicts are in the output."""
+    """Expect every preset to end without an error or a contradiction. The output contains its verdicts."""
     yield from ended(o)
     yield from (line for line in o.out.splitlines() if ": contradiction: " in line)
 
@@ -363,7 +365,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps, and return the page: times, then differences."""
+    """Run the steps, and return the page: the times, followed by the differences."""
     begun = time.monotonic()
     times, found, cached = [], [], 0
     for step in chosen:
@@ -440,8 +442,8 @@ def record(folder: Path, names: list[str]) -> int:
 
 
 def beside() -> int:
-    """Resume the last run, and make one, while another program has memory on the GPU; return their
-    exit code.
+    """Resume the last run, and make a run, while another program occupies memory of the GPU; return the exit
+    code.
     """
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
     assert neighbour.stdout is not None

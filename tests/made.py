@@ -1,4 +1,4 @@
-"""Machines and runs for which a test states only what matters to it."""
+"""Builds machines and runs; a test states only the values that matter to it."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
 
 
 def machine(**about: Any) -> Machine:
-    """Return a machine. about: its fields."""
+    """Return a machine. about: fields to set."""
     usual = {
         "host": "h",
         "cpu": "c",
@@ -34,7 +34,7 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """Return the start of a run, with one arm if none is given. about: its fields."""
+    """Return the start of a run, with one arm if none is given. about: fields to set."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -49,7 +49,7 @@ def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int =
 
 
 def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
-    """Return an empty profile. about: its fields."""
+    """Return an empty profile. about: fields to set."""
     usual = {
         "workload": "stft",
         "device": "CPU:0",

@@ -1,9 +1,9 @@
-"""Runs every preset on the CPU in each TensorFlow, and compares success and placement with tuilab's own
-version.
+"""Runs every preset on the CPU in each TensorFlow version, and compares success and placement with tuilab's
+own version.
 
 `python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints the
-table of all files there (docs/measuring.md includes it). Rounds are few and short, because only running
-matters.
+table of all files there (docs/measuring.md includes it). Rounds are few and short, because it only matters
+that the arms run.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ class Seen(msgspec.Struct):
     refused: int
     """Number of arms that this machine cannot run, such as a GPU's."""
     ops: dict[str, dict[str, list[str]]]
-    """The ops of each arm, with the devices each ran on."""
+    """The ops of each arm, with the devices on which each op ran."""
 
 
 async def measured(own: Environment | None) -> dict[str, Seen]:
-    """Measure all presets in an environment, None for tuilab's own."""
+    """Measure all presets in an environment; None means tuilab's own."""
     found = {}
     async with Lab(environments=[own] if own else []) as lab:
         lab.load_presets()
@@ -61,7 +61,9 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
 
 
 def differences(here: Seen, there: Seen) -> list[str]:
-    """Return a sentence for each difference in placement: moved ops, and ops that only one version has."""
+    """Return a sentence for each difference in placement: ops that moved, and ops that only one
+    version has.
+    """
     found: dict[str, None] = {}
     for arm in here.ops.keys() & there.ops.keys():
         mine, others = here.ops[arm], there.ops[arm]
@@ -74,7 +76,7 @@ def differences(here: Seen, there: Seen) -> list[str]:
 
 
 def table(every: dict[str, dict[str, Seen]]) -> Iterable[str]:
-    """Yield a row per preset: whether all arms ran in each version, and differences from the newest."""
+    """Yield a row per preset: whether all arms ran in each version, and the differences from the newest."""
     versions = [version for version in every if version != build.NEWEST]
     newest = every[build.NEWEST]
     yield "| preset | arms | " + " | ".join([*versions, build.NEWEST]) + " |"
@@ -97,7 +99,7 @@ def _ran(here: Seen | None, there: Seen) -> str:
 
 
 def main(folder: Path, versions: list[str]) -> None:
-    """Measure in these versions, then print the table."""
+    """Measure in these versions, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     for version in versions:
         own = None if version == build.NEWEST else environment(str(build.environment(version)))

@@ -1,4 +1,6 @@
-"""By keys in a terminal: add an environment, save and choose it, and measure it with tuilab's own."""
+"""By keys in a terminal: add an environment, save and choose it, and measure it together with
+tuilab's own.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +32,6 @@ def test_an_environment_is_added_and_measured_together_with_the_default_one(
         terminal.press("\r")
         terminal.see("old is ready", seconds=READY_S)
         terminal.press("r")
-        # The answer and every curve of the picture include both.
+        # The answer and every curve of the picture include both environments.
         terminal.see("in local,", "in old.", "old CPU graph", "local CPU graph", seconds=300)
         leave(terminal)

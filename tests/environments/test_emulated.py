@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real_worker, pytest.mark.timeout(600)]
 
 
 def versions() -> list[object]:
-    """All versions except the oldest only in long mode."""
+    """Return the versions; all except the oldest only in long mode."""
     return [build.OLDEST, *(pytest.param(one, marks=pytest.mark.long) for one in build.BETWEEN)]
 
 

@@ -1,4 +1,4 @@
-"""Querying an interpreter: its output is bounded, and no process remains."""
+"""Queries to an interpreter: their output is bounded, and no process remains."""
 
 import time
 from pathlib import Path

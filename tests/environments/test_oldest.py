@@ -1,4 +1,4 @@
-"""The whole lab in a user's environment with the oldest TensorFlow, without writing anything there."""
+"""The whole lab in a user's environment with the oldest TensorFlow, without writing any file there."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Claims about environments with a known difference; long, with three processes per trial."""
+"""Claims about environments with a known difference. Long, with three processes per trial."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ async def test_one_environment_under_two_names_rarely_shows_a_difference(tmp_pat
 
 
 async def test_ten_percent_more_time_in_one_environment_is_found_and_named(tmp_path: Path):
-    """Only eager calls reach the slowed function; a graph reaches it once, when it is built."""
+    """Only eager calls reach the slowed function; a graph calls it once, when it is built."""
     place = str(slowed(tmp_path / "slowed", 1.1))
     (pair,) = [pair async for pair in trials(1, place, tmp_path, "standard")]
     rows = {row.arm: row for row in pair.arms}

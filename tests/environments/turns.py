@@ -1,6 +1,6 @@
 """Environments that take turns, with a known difference: none, or an op that one of them slows down.
 
-`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints what each trial claims; without TIMES,
+`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial; without TIMES,
 both names refer to tuilab's own environment.
 """
 
@@ -76,7 +76,9 @@ def slowed(folder: Path, times: float) -> Path:
 async def trials(
     number: int, second: str, folder: Path, budget: BudgetName = "quick"
 ) -> AsyncIterator[EnvironmentPair]:
-    """Run tuilab's own environment, `first`, against the one at `second`, `number` times; yield each pair."""
+    """Run tuilab's own environment, `first`, against the environment at `second`, `number` times; yield each
+    pair.
+    """
     file = folder / "own.py"
     file.write_text(OWN)
     both = environments(["first=.", f"second={second}"])

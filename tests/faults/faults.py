@@ -21,7 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Makes a run longer than the last point at which something goes wrong."""
+"""Seconds between rounds, so that a run lasts longer than the last point at which a fault may occur."""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -42,14 +42,14 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait for a random point of it."""
+    """Start a run, and wait for a random point in it."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
 
 
 def reacts(terminal: Terminal) -> None:
-    """Assert that a key is answered."""
+    """Assert that the lab answers a key."""
     terminal.press("?")
     terminal.see("─ Help ─", seconds=REACTS_S)
     terminal.press("\x1b")
@@ -59,13 +59,13 @@ def reacts(terminal: Terminal) -> None:
 def works(terminal: Terminal) -> None:
     """Assert that another run completes."""
     reacts(terminal)
-    # Replacing a worker takes a while; the screen shows that meanwhile.
+    # Replacing a worker takes a while; meanwhile, the screen shows that.
     terminal.press("r")
     done(terminal)
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
-    """Assert that it exits on request."""
+    """Assert that the lab exits on request."""
     terminal.press("q")
     assert terminal.ended(REACTS_S) == code
 
@@ -76,8 +76,8 @@ def done(terminal: Terminal) -> None:
 
 
 def cannot_be_written(terminal: Terminal) -> None:
-    """Assert that the screen reports it. A key would hide the message; press one if the run ended too early
-    to show it.
+    """Assert that the screen reports that files cannot be written. A key would hide the message, so press one
+    only if the run ended too early to show it.
     """
     words = "not kept: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
@@ -96,14 +96,14 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """Wait for a lab that reports an unusable home, during a run that is saved elsewhere."""
+    """Wait until a lab reports an unusable home, during a run that is saved in another folder."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
 
 
 def found_again(trial: Trial, *words: str, **given: object) -> Terminal:
-    """Start again, and assert that it finds and reports these words."""
+    """Start the lab again, and assert that it finds the run and reports these words."""
     terminal = trial.open({"rounds": ROUNDS}, **given)  # type: ignore[arg-type]
     terminal.see(*words, seconds=START_S)
     return terminal
@@ -146,7 +146,7 @@ def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
 
 
 def hung(trial: Trial, rng: random.Random, how: str) -> tuple[Terminal, int]:
-    """Return a lab whose worker hangs once in its run, and the number of rounds before."""
+    """Return a lab whose worker hangs once during its run, and the number of rounds before the hang."""
     at = rng.randint(1, ROUNDS)
     terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
     terminal.press("r")
@@ -193,7 +193,7 @@ def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
-    """From outside, between any two instructions."""
+    """The worker is killed from outside, between any two instructions."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in workers(trial):
@@ -206,7 +206,7 @@ def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
-    """Reported, and tried again on request."""
+    """The failure is reported, and the start is tried again on request."""
     terminal = trial.open({"stillborn": str(trial.folder / "born"), "rounds": ROUNDS})
     terminal.see("cannot start", seconds=START_S)
     reacts(terminal)
@@ -248,7 +248,7 @@ def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
-    """As on a machine that runs out of memory."""
+    """Both are killed at once, as on a machine that runs out of memory."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in trial.processes():
@@ -260,7 +260,7 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
-    """The next start knows the worker, and a command can end it."""
+    """The next start recognises the worker, and a command can end it."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     killed(terminal)
     leaves(found_again(trial, "is still running in the background"))
@@ -279,7 +279,7 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
-    """It exits with 70 and one line, the details are in a file, and the worker finishes the run."""
+    """The lab exits with code 70 and one line, the details are in a file, and the worker finishes the run."""
     terminal = opened(trial, faulty=True, env={"XDG_STATE_HOME": str(trial.folder / "state")})
     amid(terminal, rng)
     terminal.press("?")
@@ -306,7 +306,7 @@ def lab_terminated(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
-    """The exit key, during a run."""
+    """The exit key is pressed during a run."""
     terminal = opened(trial)
     amid(terminal, rng)
     leaves(terminal)
@@ -314,7 +314,7 @@ def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Two labs on one store, the second started while the first one's worker is starting."""
+    """Two labs use one store; the second starts while the first one's worker is starting."""
     first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
     first.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.5))
@@ -335,7 +335,7 @@ def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops(trial: Trial, rng: random.Random) -> None:
-    """HUP: the run is finished without a screen and found at the next start."""
+    """After HUP, the worker finishes the run without a screen, and the next start finds it."""
     terminal = opened(trial)
     amid(terminal, rng)
     terminal.hang_up()
@@ -346,7 +346,7 @@ def line_drops(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """HUP: the run ends with the lab."""
+    """After HUP, the run ends with the lab."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     terminal.hang_up()
@@ -356,7 +356,7 @@ def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
-    """HUP while nothing is measured: everything ends."""
+    """After HUP while nothing is measured, every process ends."""
     terminal = opened(trial)
     time.sleep(rng.uniform(0.0, 0.3))
     terminal.hang_up()
@@ -366,7 +366,7 @@ def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
-    """A terminal that is not the session's own sends no HUP: standard input and output are just closed."""
+    """A terminal that is not the session's own sends no HUP; standard input and output are just closed."""
     how = rng.choice(["finish", "end"])
     terminal = opened(trial, controlling=False, hangup=how)
     amid(terminal, rng)
@@ -395,7 +395,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """Every key of the lab except those that leave, faster than it paints."""
+    """Press every key of the lab except those that leave, faster than it paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -409,7 +409,8 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # An escape followed directly by a key is another key, and a busy machine may read them together.
+    # An Escape followed directly by another key is read as a different key, and a busy machine may read them
+    # together.
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")
@@ -436,7 +437,7 @@ def locked(trial: Trial) -> Iterator[None]:
 
 @fault
 def store_locked(trial: Trial, rng: random.Random) -> None:
-    """Temporary: reported, and everything is written afterwards."""
+    """The lock is temporary: it is reported, and everything is written afterwards."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -458,7 +459,7 @@ def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
-    """The store contains nothing of the run, and all of it is there at the next start."""
+    """The store contains nothing of the run when the lab is killed, and all of it after the next start."""
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
         amid(terminal, rng)
@@ -483,7 +484,7 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
-    """A full file system, from the first round to the end: reported, and pending events are saved
+    """The file system is full from the first round to the end; this is reported, and pending events are saved
     elsewhere.
     """
     small = trial.folder / "small"
@@ -505,7 +506,9 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_damaged(trial: Trial, rng: random.Random) -> None:
-    """Its pages are overwritten while a lab is open: set aside, created again, no round of the run lost."""
+    """The store's pages are overwritten while a lab is open. It is set aside and created again, and no round
+    of the run is lost.
+    """
     terminal = opened(trial)
     amid(terminal, rng)
     with (trial.data / FILE).open("r+b") as stream:
@@ -520,7 +523,7 @@ def store_damaged(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_is_no_database(trial: Trial, rng: random.Random) -> None:
-    """From the start: set aside under another name, nothing deleted."""
+    """The file was never a database. It is set aside under another name, and nothing is deleted."""
     trial.data.mkdir(exist_ok=True)
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
@@ -538,7 +541,9 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """A data folder that cannot be created: runs go to a temporary folder, and back once there is a home."""
+    """The data folder cannot be created. Runs go to a temporary folder, and are moved once there is a
+    home.
+    """
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")
     home = {"TUILAB_DATA": bad, "HOME": str(trial.folder / "in-the-way"), "TMPDIR": str(trial.temporary)}
@@ -556,7 +561,7 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """A previously usable home, on a file system that has become read-only."""
+    """A home that was usable is on a file system that has become read-only."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:
@@ -577,9 +582,9 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
-    """Somebody else's home, without permission to write or read."""
+    """The home belongs to another user and cannot be read or written."""
     if os.getuid() == 0:
-        # root has every permission, so it drops them.
+        # root has every permission, so the program drops its privileges.
         before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
         if not shutil.which(before[0]):
             return
@@ -617,7 +622,7 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
 
 
 def gone_alone(trial: Trial) -> None:
-    """Assert that what is left behind exits by itself after its run."""
+    """Assert that a process that is left behind exits by itself after its run."""
     assert not trial.alone(START_S), "an orphan"
 
 
@@ -629,7 +634,7 @@ def command(trial: Trial, *words: str) -> str:
 
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
-    """Run the import that the last message names."""
+    """Run the import command that the last message names."""
     match = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
     assert match, terminal.last_words
     name = match[1]
@@ -639,7 +644,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of that size, if this user may; yields whether it worked."""
+    """Mount a file system of that size if this user may do so; yield whether it worked."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

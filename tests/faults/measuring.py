@@ -26,10 +26,11 @@ MACHINE = Machine(
 
 
 class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """rounds: per run. every_s: between them. warm_s: before it is ready. faults: round → fault.
+    """Instructions for the worker. rounds: per run. every_s: seconds between them. warm_s: seconds until it
+    is ready. faults: round → fault.
 
-    once: a file created when a fault occurs, which prevents a second one. stillborn: a file without which the
-    worker dies at startup.
+    once: a file created when a fault occurs, which prevents a second fault. stillborn: a file without which
+    the worker dies at startup.
     """
 
     rounds: int = 30
@@ -51,12 +52,12 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 
 def read(given: Mapping[str, Any]) -> Says:
-    """Return the script from its JSON."""
+    """Return the instructions from their JSON."""
     return msgspec.convert(given, Says, strict=False)
 
 
 def start(context: Context, pending: object = ()) -> None:
-    """Become ready after the time that the script sets."""
+    """Become ready after the time that the instructions set."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")
         sys.stderr.flush()
@@ -70,7 +71,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Perform a run. Each round is recorded after it has been sent."""
+    """Measure a run. Each round is recorded after it has been sent."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]
@@ -93,7 +94,7 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def other(context: Context, request: requests.Request) -> None:
-    """Reject everything that is not a run, because there is no TensorFlow."""
+    """Reject every request that is not a run, because there is no TensorFlow."""
     raise InputError("worker", type(request).__name__.lower(), "a worker with TensorFlow, to answer it")
 
 
@@ -107,7 +108,7 @@ def note(run: str, index: int) -> None:
 
 
 def go_wrong(context: Context, run: str, done: int) -> None:
-    """Cause the script's fault for this round, if there is one."""
+    """Cause the fault that the instructions set for this round, if there is one."""
     fault = SCRIPT.faults.get(done, "")
     if not fault:
         return
@@ -134,7 +135,7 @@ def _allocate(context: Context, run: str) -> None:
 
 
 def _exhausted(context: Context, run: str) -> None:
-    """Fail as TensorFlow does on a full device: the arm fails, the run continues."""
+    """Fail as TensorFlow does on a full device, so that the arm fails and the run continues."""
     context.send(
         events.ArmStatus(
             run=run,
@@ -147,20 +148,20 @@ def _exhausted(context: Context, run: str) -> None:
 
 
 def _hang(context: Context, run: str) -> None:
-    """A call that does not return, with a child process, ignoring TERM."""
+    """Make a call that does not return, with a child process, and ignore TERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen(["sleep", "600"])
     time.sleep(600)
 
 
 def _hang_hard(context: Context, run: str) -> None:
-    """A call that does not return and never releases the interpreter lock."""
+    """Make a call that does not return and never releases the interpreter lock."""
     while True:
         ctypes.PyDLL(None).sleep(600)  # sleeps while holding the interpreter lock
 
 
 def _noise(context: Context, run: str) -> None:
-    """Broken lines, long lines and binary data on both streams."""
+    """Send broken lines, long lines and binary data on both streams."""
     os.write(2, b"\x1b]52;c;aGk=\x07\xff\xfe" + b"x" * 2**20 + b"\n")
     with context.channel._lock:
         os.write(context.channel._write_fd, b'{"type": "round", "run": 3}\nnot json \x00\xff\n')

@@ -27,7 +27,7 @@ def _failing(fail, in_graphs=False):
 
 
 def no_device_memory(n: int = 4):
-    """As TensorFlow reports a full device."""
+    """Fail as TensorFlow does on a full device."""
 
     def fail():
         raise tf.errors.ResourceExhaustedError(
@@ -38,17 +38,17 @@ def no_device_memory(n: int = 4):
 
 
 def segfault(n: int = 4):
-    """As an op with a broken kernel does."""
+    """Crash as an op with a broken kernel does."""
     return _failing(lambda: os.kill(os.getpid(), signal.SIGSEGV), in_graphs=True)
 
 
 def hang(n: int = 4):
-    """Waits for something that never comes."""
+    """Wait for something that never comes."""
     return _failing(lambda: time.sleep(600))
 
 
 def hang_hard(n: int = 4):
-    """A regex match that takes years and never releases the interpreter lock."""
+    """Match a regular expression that takes years, without releasing the interpreter lock."""
     return _failing(lambda: re.match(r"(a+)+$", "a" * 60 + "b"))
 
 
@@ -58,5 +58,5 @@ def sound(n: int = 4):
 
 
 def restless(n: int = 4):
-    """Never takes the same time twice, so that a run continues as long as its budget permits."""
+    """Never take the same time twice, so that a run continues as long as its budget permits."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

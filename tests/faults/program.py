@@ -1,4 +1,4 @@
-"""The lab as the command opens it, except for its worker: `python -m tests.faults.program '{"hangup":
+"""Runs the lab as the command does, except for its worker: `python -m tests.faults.program '{"hangup":
 "end"}'`.
 """
 
@@ -23,7 +23,7 @@ def step_clock(by: float, when: str) -> None:
 
 
 def main(given: dict[str, object]) -> int:
-    """worker: instructions for the worker. hangup, preset, rerun: as the lab's options.
+    """Run the lab. worker: instructions for the worker. hangup, preset, rerun: as the lab's options.
 
     faulty: the help key raises.
     """

@@ -1,6 +1,7 @@
-"""Each fault ends in the stated message, an intact history and a working lab: real program, real terminal.
+"""After each fault, the lab shows the stated message, its history is intact and it still works. Real program,
+real terminal.
 
-In CI some of each kind once; `--long` runs each of them often, at different points of a run.
+CI runs some faults of each kind once; `--long` runs each of them often, at different points of a run.
 """
 
 import concurrent.futures
@@ -19,7 +20,9 @@ from tests.faults.trial import trial
 
 pytestmark = pytest.mark.terminal
 AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
-"""Trials wait more than they compute, so one more than the number of processors runs at a time."""
+"""Number of trials at a time: one more than the number of processors, because trials wait more than they
+compute.
+"""
 USUAL = {
     "worker-hang-hards", "worker-killed-at-any-time", "lab-killed",
     "lab-terminated", "line-drops", "terminal-gone-without-a-signal",
@@ -33,7 +36,9 @@ LONG = 6
 
 @dataclass
 class Outcome:
-    """The outcome of a trial. fault: what went wrong, "" for nothing. left: processes. lost: rounds."""
+    """The outcome of a trial. fault: the description of what failed, "" for nothing. left: processes. lost:
+    rounds.
+    """
 
     fault: str = ""
     left: int = 0
@@ -50,7 +55,7 @@ class Outcome:
 
     @property
     def report(self) -> str:
-        """Return a readable description of what went wrong."""
+        """Return a readable description of the failures."""
         shown = re.sub(r"\x1b\[[0-?]*[a-zA-Z]", " ", self.traceback)
         counts = f"{self.left} processes left, {self.lost} rounds lost, too late: {self.late}"
         return f"{counts}\n{self.fault}\n{shown}"

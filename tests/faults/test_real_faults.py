@@ -1,4 +1,4 @@
-"""The same promises with the real worker: user functions that fail, hang and crash in TensorFlow."""
+"""The same guarantees with the real worker: user functions that fail, hang and crash in TensorFlow."""
 
 import signal
 import sys
@@ -14,11 +14,11 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""Seconds for TensorFlow to restart and a function to be measured; not a promise."""
+"""Seconds for TensorFlow to restart and for a function to be measured. Not a guarantee."""
 
 
 def hurries(terminal: Terminal) -> None:
-    """Assert that it measures with the short budget, in one process."""
+    """Assert that the lab measures with the short budget, in one process."""
     terminal.see("quick", seconds=REACTS_S)
 
 
@@ -34,7 +34,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # The log shows tracebacks of user code; one of the lab's own would be behind its screen.
+    # The log shows tracebacks of user code; a traceback of the lab's own would be behind its screen.
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 

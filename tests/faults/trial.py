@@ -1,4 +1,4 @@
-"""One trial: the real program in a terminal, a fault, and what must hold afterwards."""
+"""One trial: the real program in a terminal, a fault, and the conditions that must hold afterwards."""
 
 import contextlib
 import json
@@ -21,14 +21,15 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""No fault may block a key or the exit forever: this separates a hang from a busy machine. Benchmarks measure
-how long a key takes without faults."""
+"""Seconds. No fault may block a key or the exit forever, and this limit separates a hang from a busy machine.
+Benchmarks measure how long a key takes without faults.
+"""
 START_S = 40.0
-"""Seconds for a program to start on a busy machine; not a promise."""
+"""Seconds for a program to start on a busy machine. Not a guarantee."""
 
 
 class Trial:
-    """A separate home, the programs that run in it, and the workers' own counts."""
+    """A trial's own home, the programs that run in it, and the workers' own counts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,11 +75,11 @@ class Trial:
         self.terminals.append(terminal)
         return terminal
 
-    # What must hold
+    # Conditions that must hold
 
     @property
     def reported(self) -> dict[str, set[int]]:
-        """Run → rounds that its worker reported."""
+        """Return the rounds that the worker of each run reported."""
         out: dict[str, set[int]] = defaultdict(set)
         with contextlib.suppress(FileNotFoundError):
             for line in self.side_log.read_text().splitlines():
@@ -87,12 +88,12 @@ class Trial:
         return out
 
     def moved_to(self, data: Path) -> None:
-        """Set the history's folder."""
+        """Set the history's folder, after the history was moved."""
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Return run → rounds in the history, after importing what unattended workers left, as a
-        start does.
+        """Return run → rounds in the history, after importing the runs of unattended workers, as a start
+        does.
         """
         data = data or self.data
         store = Store.open(data)
@@ -106,7 +107,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return reported rounds that are not in the history; searches another folder once."""
+        """Return reported rounds that are not in the history. Searches another folder once."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -127,7 +128,7 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Return processes that remain after that long; must be empty."""
+        """Return processes that remain after that many seconds. The result must be empty."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)

@@ -1,9 +1,9 @@
 """A worker without TensorFlow: the real channel and main loop, rounds of known length, faults on demand.
 
-  python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
+python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
 
-Each reported round is also recorded in the file that `TUILAB_SIDE_LOG` names, after the report was sent.
-Rounds recorded there must never be lost.
+Each round is also recorded in the file that `TUILAB_SIDE_LOG` names, after it was reported. Rounds recorded
+there must never be lost.
 """
 
 import json

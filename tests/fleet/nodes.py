@@ -1,4 +1,4 @@
-"""What the tests run on the nodes of a Dask cluster in place of TensorFlow."""
+"""Replaces the worker with TensorFlow on the nodes of a Dask cluster."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Give each node, including later ones, a worker without TensorFlow with set rounds."""
+    """Give each node, including later ones, a worker without TensorFlow with the given rounds."""
 
     name = "fake-workers"
 

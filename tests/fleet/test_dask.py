@@ -31,7 +31,7 @@ SIZES = tuple(256 * n for n in range(1, 25))
 
 
 def two_nodes() -> LocalCluster:
-    """Start two processes that each may measure one thing at a time, although they have two threads."""
+    """Start two processes, each of which may measure one cell at a time, although they have two threads."""
     return LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={RESOURCE: 1}
     )
@@ -45,7 +45,7 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 class Rig:
-    """A sweep on a cluster, recorded as a command records it."""
+    """A sweep on a cluster, recorded in the way that a command records it."""
 
     def __init__(self, folder, refine: bool = False) -> None:
         self.recorder = Recorder(Store.open(folder))
@@ -92,7 +92,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
             killed, orphans = next((pid, begun) for pid, begun in below.items() if begun)
             os.kill(killed, signal.SIGKILL)
             await running
-        # A tuilab worker whose node is gone exits by itself and frees its device.
+        # A worker whose node is gone exits by itself and frees its device.
         assert not psutil.wait_procs(orphans, timeout=10)[1]
         assert rig.recorder.flush()
         await rig.grid.close()

@@ -1,4 +1,4 @@
-"""Cells assigned to nodes that join, die or are unfit: each cell is taken exactly once."""
+"""Cells are assigned to nodes that join, die or are unfit, and each cell is measured exactly once."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,9 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """Nodes in memory. lives: how many cells each measures before it dies; a cell in `deadly` kills it."""
+    """Nodes in memory. lives: number of cells that each node measures before it dies; a cell in `deadly`
+    kills its node.
+    """
 
     lives: dict[str, int]
     devices: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -131,7 +133,7 @@ def test_each_cell_is_measured_once_or_given_up_once(lives, count, revive):
     assert not set(keys) & set(rig.spread.failed)
     assert rig.spread.done == len(keys)
     if sum(lives.values()) >= count and not revive:
-        # A cell fails only if it outlived several nodes, or no node is left.
+        # A cell fails only if several nodes died on it, or if no node is left.
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 

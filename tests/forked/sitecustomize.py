@@ -1,7 +1,7 @@
-"""Python loads this at startup if the folder is on PYTHONPATH: test workers are forked, not started.
+"""Python loads this file at startup if the folder is on PYTHONPATH: test workers are forked, not started.
 
-Importing TensorFlow takes 2.9 seconds of a processor. `server.py` does it once per test session and forks a
-worker for each process that should become one. This process passes on its descriptors, waits, and exits as
+Importing TensorFlow takes 2.9 seconds of a processor. `server.py` imports it once per test session and forks
+a worker for each process that should become one. This process passes on its descriptors, waits, and exits as
 the worker does. Killing it kills the worker too.
 """
 
@@ -9,20 +9,22 @@ import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""The folder of the servers' sockets; unset or empty if a test must have a separate process."""
+"""Environment variable with the folder of the servers' sockets; unset or empty if a test needs a separate
+process.
+"""
 OWNER = "TUILAB_TESTS_OWNER"
-"""The process id of the test session, with which the servers end."""
+"""Environment variable with the process id of the test session. The servers end with the session."""
 
 AT_IMPORT = (
     "CUDA_VISIBLE_DEVICES", "EMULATED_GPUS", "EMULATED_PACE_NS", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL",
     "TF_PLUGGABLE_DEVICE_LIBRARY_PATH",
 )  # fmt: skip
-"""Read when TensorFlow is imported, so each combination of values has its own server."""
+"""Variables that are read when TensorFlow is imported, so each combination of values has its own server."""
 
 
 def forked(folder: str) -> None:
-    """Act as a worker through the server, and exit; return if there is no server, to start like a user's
-    worker.
+    """Act as a worker through the server, and exit. Returns if there is no server, so that a worker is
+    started as for a user.
     """
     import fcntl
     import hashlib
@@ -42,9 +44,10 @@ def forked(folder: str) -> None:
         if not os.path.exists(address):
             with open(f"{address}.log", "wb") as log:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
-                # The lab uses the marks in environments to find what must end with a worker.
+                # The lab uses the marks in environments to find the processes that must end with a worker.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                # It detaches into a process without a parent, so that ending children spares it.
+                # The server detaches into a process without a parent, so that a lab which ends its children
+                # spares it.
                 failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""A user's Python is found by its path; one that tuilab cannot measure in is rejected with a sentence."""
+"""A user's Python is found by its path. If tuilab cannot measure in it, it is rejected with a sentence."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """A program that prints this, as a queried Python would."""
+    """Create a program that prints this text, as a queried Python would."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)
@@ -20,7 +20,7 @@ def program(path: Path, says: str) -> Path:
 
 
 def python(path: Path, version: str = "3, 10, 4", tensorflow: str = '"2.18.1"') -> Path:
-    """A fake Python that reports these values."""
+    """Create a fake Python that reports these values."""
     known = (
         f'{{"python": [{version}], "folder": "{path.parent.parent}", "path": [], "tensorflow": {tensorflow}}}'
     )

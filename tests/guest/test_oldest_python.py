@@ -1,4 +1,6 @@
-"""Python 3.9, the oldest supported guest, can read everything that a worker is made of."""
+"""Python 3.9, the oldest version that is supported in a user's environment, can load every file
+of a worker.
+"""
 
 import ast
 import re
@@ -36,11 +38,13 @@ NEWER = re.compile(
     r"from itertools import .*\bpairwise\b|from datetime import .*\bUTC\b|\bParamSpec\b|import .*\b(Self|StrEnum)\b"
     r"|except\*|add_note|bisect\w*\(.*key=|import tomllib|statistics\.(linear_regression|correlation|covariance)"
 )
-"""Added in Python 3.10 or 3.11 and not provided to guests."""
+"""Names that were added in Python 3.10 or 3.11 and that tuilab does not provide for older versions."""
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
-    """Yield lines that evaluate `X | Y` of Python's types, outside annotations, which are not evaluated."""
+    """Yield lines that evaluate `X | Y` of Python's types. Annotations are not evaluated, so they may contain
+    it.
+    """
     notes = {
         id(part)
         for node in ast.walk(tree)

@@ -1,4 +1,6 @@
-"""The substitute for msgspec, used if its compiled part does not fit: the same messages."""
+"""The substitute for msgspec, which is used if msgspec's compiled part does not fit, produces the same
+messages.
+"""
 
 import importlib.util
 import json
@@ -29,7 +31,7 @@ for name in [name for name in sys.modules if name.partition(".")[0] in ("msgspec
 door.lend_msgspec("")
 sys.meta_path.insert(0, door.Finder)
 """
-"""A process in which tuilab's modules see the substitute."""
+"""Code for a process in which tuilab's modules import the substitute."""
 
 READ_AGAIN = (
     LENT
@@ -49,7 +51,7 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Return each line as a process without msgspec reads and writes it."""
+    """Return each line after a process without msgspec has read it and written it again."""
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -67,7 +69,7 @@ assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 
 
 def test_names_can_be_imported_from_its_submodules():
-    """As `from msgspec.structs import replace`, in every module that a worker profiles with."""
+    """As in `from msgspec.structs import replace`, for every module that a worker profiles with."""
     command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -202,4 +204,4 @@ def test_it_has_every_name_of_msgspec_that_a_worker_uses() -> None:
         file for room in ("model", "worker", "profile", "workloads") for file in (root / room).rglob("*.py")
     ]
     used = {name for file in files for name in re.findall(r"\bmsgspec\.(\w+)", file.read_text())}
-    assert used - {"toml"} <= set(dir(structs))  # data sheets are read in the lab's process alone
+    assert used - {"toml"} <= set(dir(structs))  # only the lab's own process reads data sheets

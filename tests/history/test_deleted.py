@@ -1,4 +1,4 @@
-"""A deleted run that returns: by an import, or because its worker continued it."""
+"""A deleted run that reappears, because it was imported again or its worker continued it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RUN, OTHER = "a" * 32, "a" * 33
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """A data folder in which a run of 40 rounds was deleted."""
+    """Return a data folder in which a run of 40 rounds was deleted."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     store = Store.open()
     events = regular_run(RUN, 40)

@@ -1,4 +1,4 @@
-"""Machine summaries in the store: computed once, kept up to date, the latest for each machine."""
+"""Machine summaries in the store: computed once, kept up to date, and the latest one for each machine."""
 
 from typing import Any
 

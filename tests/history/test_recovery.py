@@ -36,7 +36,7 @@ FORMATS = ("json", "csv", "markdown", "html")
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """A data folder with a history of three runs."""
+    """Return a data folder with a history of three runs."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     filled(tmp_path / "data", 3)
@@ -45,7 +45,7 @@ def data(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def disk(place, size):
-    """A separate file system. Skips if none can be mounted."""
+    """Return a separate file system. Skips if none can be mounted."""
     place.mkdir(parents=True, exist_ok=True)
     if (
         sys.platform != "linux"
@@ -68,7 +68,7 @@ def fill(place):
 
 @pytest.fixture
 def full(tmp_path, monkeypatch):
-    """A data folder with a history of three runs, on a full disk."""
+    """Return a data folder with a history of three runs, on a full disk."""
     with disk(tmp_path / "disk", "2m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -137,7 +137,9 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """It would block this connection's writes until its end, and each attempt takes SQLite ten seconds."""
+    """Otherwise, the lock would block this connection's writes until it closes, and SQLite spends ten seconds
+    on each attempt.
+    """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
     append = store.append
@@ -164,7 +166,7 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """There was no other place either: the first fault came before the history was opened, or during an
+    """No other place was available either: the first fault came before the history was opened, or during an
     import.
     """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
@@ -217,7 +219,7 @@ def test_temporarily_unreadable_rounds_are_read_again(data, monkeypatch):
 
 
 def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path, faulty):  # noqa: F811
-    """It is not damage, and the export would lack the rounds that are unreadable now."""
+    """A read error is not damage, and the export would lack the rounds that are temporarily unreadable."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     whole, ended = out.read_text(), Counter[bool]()
@@ -232,7 +234,7 @@ def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path,
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_file_set_aside_that_becomes_unreadable_is_imported_later(data, faulty, damaged):  # noqa: F811
-    """Unreadable data is not damage: the file keeps the name by which it is offered again."""
+    """Unreadable data is not damage, so the file keeps the name under which it is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
         with contextlib.closing(sqlite3.connect(data / FILE)) as connection:
@@ -364,7 +366,7 @@ def test_a_history_set_aside_by_another_program_is_reported_here(data):
 
 
 def reads(data, runs=3):
-    """Assert that everything that only reads returns the runs, with one line of warning."""
+    """Assert that every command that only reads returns the runs, with one line of warning."""
     listed = here("history")
     assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
     assert len(listed.stderr.splitlines()) == 1 and "can only be read" in listed.stderr, listed.stderr

@@ -1,4 +1,4 @@
-"""Roofs are stored per machine: one machine's limits say nothing about another."""
+"""Roofs are stored per machine, because one machine's limits do not apply to another."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ MACHINES = machine(gpu=False), msgspec.structs.replace(machine(gpu=False), cores
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder in which no machine is known yet."""
+    """Return a folder in which no machine is known yet."""
     monkeypatch.setattr(store, "folder", lambda: tmp_path / "data" / "machines")
 
 

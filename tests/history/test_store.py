@@ -70,7 +70,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     ):
         recorder.record(event)
     assert recorder.has_all("slid") and store.runs() == []
-    # A run that failed by itself is kept, because the user looks for its reason.
+    # A run that failed by itself is kept, because its user looks for the reason.
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
     assert [line.run for line in store.runs()] == ["failed"]
@@ -280,7 +280,7 @@ def test_a_prune_by_days_counts_back_from_now(store):
 
 
 def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkeypatch):
-    """Otherwise a store that is slow to fail would delay every round."""
+    """Otherwise, a store that fails slowly would delay every round."""
     now, tries = [100.0], []
     recorder = Recorder(store, clock=lambda: now[0])
     first, *further = run_of("r1", 30)
@@ -304,7 +304,7 @@ def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkey
 
 @pytest.mark.parametrize("written", [0, 8])
 def test_runs_that_a_store_refuses_become_recordings_next_to_it(tmp_path, monkeypatch, written):
-    """Including the part of the run that the store has already, with each event once."""
+    """The recording includes the part of the run that the store already has, with each event once."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
     for event in events[:written]:
@@ -448,7 +448,7 @@ def test_a_history_removed_during_a_run_is_created_again_with_the_whole_run(tmp_
 
 
 def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
-    """For runs that a worker left: with an end, or without."""
+    """Covers runs that a worker left behind, with and without an end."""
     whole, torn = run_of("whole", 3), run_of("torn", 3)
     assert isinstance(whole[-1], e.Finished)
     for name, events in (("whole", whole), ("torn", torn[:-1])):
@@ -459,7 +459,7 @@ def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
 
 
 def test_the_store_of_another_folder_ignores_runs_waiting_in_the_temporary_one(tmp_path, monkeypatch):
-    """Its contents belong to the folder that the user's runs go to."""
+    """The temporary folder's runs belong to the folder to which the user's runs normally go."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert paths.fallback_folder() in other_folders(tmp_path / "data")

@@ -1,4 +1,6 @@
-"""A run that is not in the history: reported in red in the first line, and by a command's exit code."""
+"""A run that could not be saved in the history is reported in red in the first line, and by a command's exit
+code.
+"""
 
 import contextlib
 import errno
@@ -83,7 +85,7 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
-    """A network file system may have no locks: SQLite can use neither it nor the temporary folder."""
+    """If a network file system has no locks, SQLite can use neither that folder nor the temporary one."""
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
     lines = [line for line in done.said.splitlines() if line.startswith("tuilab:")]
@@ -125,7 +127,7 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """Even if it is damaged: the link leads to the new one, and the old one is next to that."""
+    """This holds even for a damaged history: the link leads to the new one, and the old one is next to it."""
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
     filled(elsewhere, 3)
@@ -148,7 +150,7 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Five gigabytes took as long as reading them all."""
+    """Reading the header only matters for large files: five gigabytes took as long as reading all of them."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):

@@ -1,4 +1,4 @@
-"""Responses of the hostile worker."""
+"""The hostile worker's answers to requests."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""First number of the worker's payloads; each supply cycles through the kinds."""
+"""First number of the worker's payloads. Each supply cycles through the kinds."""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {
@@ -22,21 +22,22 @@ NOISE = (
     "\n".join(SUPPLY.text() for _ in range(2 * len(KINDS))).encode("utf-8", "surrogatepass")
     + b"\xff\xfe\x9b\n"
 )
-"""On standard error, where libraries write."""
+"""Hostile output for standard error, where libraries write."""
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Become ready, with much output."""
+    """Become ready, and print much output."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        whole = name == "ten-million"  # the others would repeat the cost of the separate sanitizing tests
+        # the other kinds would repeat the cost of the separate sanitizing tests
+        whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Perform a run."""
+    """Measure a run with hostile text in every event."""
     assert isinstance(request, requests.Measure)
     for batch in scene.batches(request, context.machine, SUPPLY, **MANY):
         context.send(*batch)

@@ -1,7 +1,7 @@
-"""Hostile text: each payload starts with a visible token and may contain one that must never be visible.
+"""Hostile text: each payload starts with a visible token and may contain a token that must never be visible.
 
-The first shows what was displayed, the second what got through: it is inside a control string, which a
-terminal would interpret as a title, link, clipboard content or command.
+The visible token shows that the payload was displayed. The hidden token shows that an attack worked: it is
+inside a control string, which a terminal would interpret as a title, link, clipboard content or command.
 """
 
 import base64
@@ -22,7 +22,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """token: its visible part. kind: the kind of attack."""
+    """A hostile text. token: its visible part. kind: the kind of attack."""
 
     token: str
     kind: str
@@ -170,7 +170,7 @@ HUGE = {
 
 
 class Supply:
-    """An endless supply of payloads with unique tokens; `made` are those handed out."""
+    """An endless supply of payloads with unique tokens. `made` are those already handed out."""
 
     def __init__(self, kinds: dict[str, str] = KINDS, first: int = 0) -> None:
         self._kinds = itertools.cycle(kinds.items())

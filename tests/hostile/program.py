@@ -1,4 +1,4 @@
-"""The lab as the command opens it, except for its worker: `python -m tests.hostile.program FOLDER '{"nodes":
+"""Runs the lab as the command does, except for its worker: `python -m tests.hostile.program FOLDER '{"nodes":
 9}'`.
 """
 
@@ -13,7 +13,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 
 
 def main(folder: str, told: str) -> int:
-    """folder: with the presets. told: instructions for the worker."""
+    """Run the lab. folder: contains the presets. told: instructions for the worker."""
     command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
     return run(
         Options(

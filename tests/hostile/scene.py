@@ -30,7 +30,7 @@ FREE = {
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
-"""Names that identify things."""
+"""Fields that identify objects, so they keep their values."""
 
 
 def spoilt(message: T, supply: Supply) -> T:
@@ -77,7 +77,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start repeats the request, and its machine is already hostile.
+    # The start repeats the request, so the text of its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 
@@ -169,7 +169,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` valid preset files, and as many invalid ones, each for a different reason."""
+    """Write `count` valid preset files, and as many invalid ones, each invalid for a different reason."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):

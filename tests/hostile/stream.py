@@ -1,4 +1,4 @@
-"""Parses a program's terminal output strictly: anything that the lab is not known to send is a fault."""
+"""Parses a program's terminal output strictly. Any sequence that the lab is not known to send is a fault."""
 
 import re
 from collections import Counter
@@ -8,14 +8,16 @@ from tests.hostile.strips import is_forbidden
 
 CSI = re.compile(r"\x1b\[([<=>?]?)([0-9;:]*)([ -/]*)([@-~])")
 MODES = {"25", "1000", "1003", "1004", "1006", "1015", "1016", "1049", "2004", "2026", "2048", "7"}
-"""Cursor, mouse, focus, alternate screen, paste, synchronised output, resize, wrapping."""
+"""Terminal modes: cursor, mouse, focus, alternate screen, paste, synchronised output, resize, wrapping."""
 POINTER = re.compile(r"\x1b\]22;[a-z-]{1,20}\x07")
-"""The shape of the mouse pointer, by its name in Textual."""
+"""Matches the sequence that sets the shape of the mouse pointer, by its name in Textual."""
 CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
-    """Return what a terminal must not receive. clipboard: the lab was asked to copy its own command."""
+    """Return the sequences that a terminal must not receive. clipboard: the lab was asked to copy its own
+    command.
+    """
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip
 
@@ -45,14 +47,14 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
         elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
-            pass  # Textual ends a line of a whole screen this way, followed by a move
+            pass  # Textual ends a line of a full screen this way, followed by a cursor move
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1
 
 
 def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
-    """Return what is wrong with a control sequence; "" if it is one of ours."""
+    """Return what is wrong with a control sequence; "" if the lab is known to send it."""
     private, given, between, final = found.groups()
     numbers = [int(n) for n in re.split("[;:]", given) if n]
     match private, between, final:

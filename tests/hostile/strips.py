@@ -10,7 +10,7 @@ from tests.tui.picture import lines
 
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 OWN = re.compile(r"screen\.view\('[a-z]+'\)|grab|release|scroll_(?:up|down)")
-"""Actions of a click on a tab and on a scroll bar."""
+"""Matches the actions of a click on a tab and on a scroll bar."""
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -20,7 +20,7 @@ def is_forbidden(character: str) -> bool:
 
 
 def faults_of(text: str) -> str:
-    """Return what is wrong with text for a terminal; "" for nothing."""
+    """Return what is wrong with text for a terminal; "" if nothing is."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""

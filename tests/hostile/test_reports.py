@@ -78,7 +78,7 @@ def test_reports_contain_only_text(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # A line starts as the report starts it, whatever the texts contain.
+        # A line starts as the report starts it, whatever the texts in it contain.
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
@@ -114,12 +114,12 @@ for words in json.loads(sys.argv[1]):
     with contextlib.suppress(SystemExit):
         main()
 """
-"""Runs one command after another in one process."""
+"""Code that runs one command after another in one process."""
 
 
 @pytest.mark.terminal
 def test_commands_print_text_alone(tmp_path):
-    """Every command that shows saved data, in a real terminal."""
+    """Runs every command that shows saved data, in a real terminal."""
     supply = Supply()
     told, _, _ = measured(tmp_path, supply)
     recording.write(tmp_path / "run.jsonl", told)
@@ -154,7 +154,7 @@ def test_commands_print_text_alone(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """Not a terminal: log output is clean too."""
+    """The output does not go to a terminal, but text in a log must be clean too."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

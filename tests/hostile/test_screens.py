@@ -1,6 +1,6 @@
-"""Every page and view of the lab with hostile external text: every piece of a line is plain text.
+"""Every page and view of the lab with hostile external text: each piece of each line is plain text.
 
-The visible text is counted by the tokens at the start of each payload.
+The visible payloads are counted by the tokens at their start.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens that have been visible, page by page."""
+    """The tokens that have been visible, by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app
@@ -26,7 +26,7 @@ class Seen:
         self.by_page: dict[str, int] = {}
 
     def look(self, page: str, least: int = 1, *, quoted: bool = True) -> str:
-        """Record what is visible; requires at least `least` payloads, and no fault.
+        """Record the visible payloads; require at least `least` of them, and no fault.
 
         quoted: values may appear as Python literals, `\\x1b]0;…`, or as code in a document.
         """
@@ -41,7 +41,7 @@ class Seen:
 
 
 def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: object) -> TestLab:
-    """The lab with hostile presets and a hostile worker."""
+    """Run the lab with hostile presets and a hostile worker."""
     (folder / "presets").mkdir()
     scene.presets(folder / "presets", presets, supply)
 
@@ -133,7 +133,7 @@ async def test_each_preset_under_the_cursor(tmp_path):
 
 
 async def test_hostile_documents_are_shown_as_text(tmp_path):
-    """Title, prose, code and findings: every kind of payload, in each place."""
+    """Every kind of payload appears in the title, the prose, the code and the findings."""
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (120, 120)) as pilot:
@@ -162,7 +162,8 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
 async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
-        (tmp_path / f"{name}.py").write_text("from somewhere import *\n")  # running it shows what it defines
+        # running it shows the names that it defines
+        (tmp_path / f"{name}.py").write_text("from somewhere import *\n")
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (140, 50)) as pilot:
@@ -197,7 +198,7 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
 
 
 async def test_hostile_paths_are_shown_as_text(tmp_path):
-    """File names chosen by somebody else: opened as a document, a preset, a recording."""
+    """File names chosen by somebody else, for a document, a preset and a recording."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

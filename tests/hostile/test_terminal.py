@@ -1,7 +1,7 @@
-"""The real program in a real terminal with thousands of hostile texts: it sends only text, colours and cursor
+"""The real program in a real terminal with thousands of hostile texts sends only text, colours and cursor
 moves.
 
-Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all that.
+Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all these.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.terminal
 COLUMNS, PAGES = 160, 21
 PATIENCE_S, REST_S, IDLE_S = 20.0, 0.2, 1.2
 BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
-"""An incomplete control sequence."""
+"""Matches an incomplete control sequence."""
 
 
 class Sight:
@@ -41,7 +41,7 @@ class Sight:
         self._shown = ""
 
     def news(self) -> str:
-        """Return what was sent since the last call, as lines: each cursor move starts one."""
+        """Return the output since the last call, as lines; each cursor move starts a line."""
         with self.terminal._lock:
             new = BEGUN.sub(b"", bytes(self.terminal.sent[self._at :]))
         self._at += len(new)
@@ -51,7 +51,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or were since the last key."""
+        """Wait until the words are visible, or have been visible since the last key."""
 
         def shown() -> bool:
             self.news()
@@ -87,7 +87,7 @@ class Sight:
 
 @contextlib.contextmanager
 def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]:
-    """The lab with hostile presets and a hostile worker."""
+    """Run the lab with hostile presets and a hostile worker."""
     command = [sys.executable, "-P", "-m", "tests.hostile.program", str(home / "presets"), json.dumps(told)]
     env = {**environment(home), "HOME": str(home), "COLORTERM": "truecolor"}
     terminal = Terminal(command, env, size, cwd=str(home))
@@ -103,9 +103,10 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
     [(120, 30, 450, 150), pytest.param(2_000, 250, 5_000, 300, marks=pytest.mark.long)],
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
-    """many: placement rows and log lines. least: payloads that must have been visible, some of each kind.
+    """many: number of placement rows and of log lines. least: minimum number of payloads that were visible,
+    some of each kind.
 
-    lines: of a screen so tall that a few paints show hundreds of them.
+    lines: of a screen so tall that a few paints show hundreds of payloads.
     """
     size = (COLUMNS, lines)
     supply = Supply()
@@ -124,7 +125,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press(f"p{view}")
             if view == "9" and many > lines:
                 sight.press("\x1b[6~")
-                # From the presets through the filter to the table, where one page shows many.
+                # Go from the presets through the filter to the table, where one page shows many payloads.
                 for _ in range(6):
                     before = len(sight.tokens)
                     sight.press("\t\x1b[H")
@@ -145,7 +146,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
         terminal.press("q")
         assert terminal.ended() == 0
         sent = bytes(terminal.sent)
-        # After the lab, the shell's screen has one line about where the run is saved.
+        # After the lab exits, the shell's screen has one line that says where the run is saved.
         found = faults(sent.removesuffix(b"\r\n"), size, clipboard=True)
     assert not found, found[:5]
     assert HIDDEN.encode() not in sent.split(b"\x1b[?1049l")[-1]

@@ -1,3 +1,3 @@
-"""What users do, from the first command to the last: built wheel, real processes, real terminal and
+"""Complete user stories, from the first command to the last: built wheel, real processes, real terminal and
 browser.
 """

@@ -1,5 +1,5 @@
-"""One wheel for all journeys of a session, and one home for each; a failure report contains what the user
-saw.
+"""One wheel for all journeys of a session, and one home for each. A failure report contains everything that
+the user saw.
 """
 
 import shutil
@@ -16,20 +16,20 @@ DATA = ".local/share/tuilab"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Return the programs folder of an environment with the wheel."""
+    """Return the folder with the programs of an environment with the wheel."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """Return the programs folder of an environment with TensorFlow but without tuilab."""
+    """Return the folder with the programs of an environment with TensorFlow but without tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 
 
 @pytest.fixture
 def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
-    """A user who has just installed tuilab. At the end, none of their processes may be left."""
+    """Yield a user who has just installed tuilab. At the end, none of their processes may remain."""
     user = User(tmp_path / "home", programs)
     yield user
     try:
@@ -40,14 +40,16 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """A user who has measured this machine's limits before, which saves each first run some seconds."""
+    """Yield a user who has measured this machine's limits before, which saves some seconds on each
+    first run.
+    """
     shutil.copytree(machine, newcomer.home / DATA / machine.name)
     return newcomer
 
 
 @pytest.fixture(scope="session")
 def machine(programs: Path) -> Path:
-    """Return the folder with this machine's limits, as a user measured them."""
+    """Return the folder with this machine's limits, as a user has measured them."""
 
     def measured(folder: Path) -> dict[str, str]:
         user = User(folder / "home", programs)
@@ -59,7 +61,7 @@ def machine(programs: Path) -> Path:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the user saw to the report of a failure."""
+    """Add everything that the user saw to the report of a failure."""
     report = yield
     user = getattr(item, "funcargs", {}).get("newcomer")
     if report.failed and isinstance(user, User):

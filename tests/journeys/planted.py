@@ -1,8 +1,8 @@
 """Faults planted between processes and files: `python -m tests.journeys.planted` lists those that go
 unnoticed.
 
-Each is planted in a copy of the checkout from which the journeys build the wheel; then the named story must
-fail.
+Each fault is planted in a copy of the checkout from which the journeys build the wheel; the named story must
+then fail.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from tests.journeys.user import CHECKOUT
 
 
 class Fault(NamedTuple):
-    """What is planted where, and the story that must notice it."""
+    """A fault, the place where it is planted, and the story that must notice it."""
 
     name: str
     file: str
@@ -76,7 +76,7 @@ FAULTS = (
 
 
 def noticed(fault: Fault) -> bool:
-    """Plant it and run its story; return whether the story fails."""
+    """Plant the fault and run its story; return whether the story fails."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")

@@ -1,4 +1,4 @@
-"""In a browser: an exported run, and the served lab itself."""
+"""A user opens an exported run, and the served lab itself, in a browser."""
 
 import math
 import re
@@ -24,7 +24,7 @@ QUIET = [
 
 @pytest.fixture
 def page():
-    """A page of headless Chromium."""
+    """Return a page of headless Chromium."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -35,7 +35,9 @@ def page():
 
 
 def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
-    """With its answer, a figure for each arm, and a picture; nothing is wider than the page."""
+    """The page has an answer, a figure for each arm, and a picture, and nothing on it is wider than
+    the page.
+    """
     user.run("tuilab run stft-small --budget quick")
     user.run("tuilab export last -o run.html")
     page.goto((user.home / "run.html").as_uri())
@@ -46,7 +48,7 @@ def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
 
 @pytest.mark.long
 def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
-    """Keys reach it without a click. After a reload the same lab is there, and the run completes."""
+    """Keys reach the lab without a click. After a reload, the same lab is shown, and the run completes."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -58,7 +60,7 @@ def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
     deadline = time.monotonic() + 200
     pressed = -math.inf
     while not (runs := user.history()) and time.monotonic() < deadline:
-        if time.monotonic() - pressed > 30:  # twice would stop the first run
+        if time.monotonic() - pressed > 30:  # pressing twice would stop the first run
             page.keyboard.press("r")
             pressed = time.monotonic()
         page.wait_for_timeout(1_000)

@@ -16,7 +16,7 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """Without streams, HOME and TERM; its figures are in the given folder."""
+    """The job has no streams, no HOME and no TERM. Its figures are saved in the given folder."""
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
     user.environment |= {
@@ -36,7 +36,7 @@ def test_a_night_job_measures(user: User) -> None:
 
 
 def test_a_shell_completes_words(user: User) -> None:
-    """With the lines that the command prints, evaluated by that shell."""
+    """The shell evaluates the lines that the command prints."""
     assert "watch" in user.run("tuilab --help").out
     (user.home / ".tuilab-complete.bash").write_text(user.run("tuilab completion bash").out)
     asked = "source ./.tuilab-complete.bash; COMP_WORDS=(tuilab sel) COMP_CWORD=1; _tuilab_completion tuilab; echo $COMPREPLY"
@@ -47,7 +47,7 @@ def test_a_shell_completes_words(user: User) -> None:
     "closed", [CLOSED[0], *(pytest.param(each, marks=pytest.mark.long) for each in CLOSED[1:])]
 )
 def test_every_command_works_with_closed_streams(user: User, closed: str) -> None:
-    """No internal error; with standard error closed, results still go to standard output."""
+    """No command has an internal error. If standard error is closed, results still go to standard output."""
     user.write("article.md", ARTICLE)
     user.write("program.py", "print('hello')\n")
     listens = {0: "</dev/null"}.get(closed.count("<"), "")

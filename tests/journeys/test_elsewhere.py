@@ -1,4 +1,4 @@
-"""Another environment or host: measured and watched there, shown here."""
+"""Another environment or host is measured and watched, and the results are shown on this machine."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ print("trained with", sys.prefix)
 
 @pytest.mark.long
 def test_another_environment_is_measured_and_compared(user: User, elsewhere: Path) -> None:
-    """Nothing is written there, and each figure names its environment."""
+    """No file is written in that environment, and each figure names its environment."""
     (user.home / "venvs").mkdir()
     (user.home / "venvs" / "mine").symlink_to(elsewhere.parent)
     before = {path: path.stat().st_mtime_ns for path in elsewhere.parent.rglob("*") if path.is_file()}
@@ -49,7 +49,7 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
 
 @pytest.fixture
 def far(user: User, tmp_path: Path):
-    """A host reachable as gpu-07 by ssh, where this user has tuilab too."""
+    """Set up a host reachable as gpu-07 by ssh, on which this user has tuilab too."""
     if missing(SSHD, "ssh", "ssh-keygen"):
         pytest.skip("OpenSSH is not installed")
     folder = tmp_path / "sshd"
@@ -66,7 +66,7 @@ def far(user: User, tmp_path: Path):
 
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
-    """Its figures appear next to this machine's, each with its host."""
+    """The host's figures appear next to this machine's, each with the host's name."""
     line = "tuilab run stft-small --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out
     far.write("train.py", PROGRAM)

@@ -1,4 +1,4 @@
-"""With an emulated GPU, from the first run to the crossover. Every page calls it emulated."""
+"""A user with an emulated GPU, from the first run to the crossover. Every page calls the GPU emulated."""
 
 import json
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def gpu(user: User) -> User:
-    """A user whose machine has an emulated GPU; skips if it cannot be built."""
+    """Yield a user whose machine has an emulated GPU; skips if it cannot be built."""
     try:
         made = build.environment(1)
     except build.Missing as error:

@@ -56,18 +56,18 @@ tf.saved_model.save(Writes(), "stranger")
 
 
 def measured(out: str) -> list[dict]:
-    """Return the arms with a figure."""
+    """Return the arms that have a figure."""
     return [arm for arm in json.loads(out)["arms"] if arm["status"] == "ok" and arm["median_s"] > 0]
 
 
 def test_a_starter_file_runs_as_it_is(user: User) -> None:
-    """`tuilab new` writes it; its function is found by its name."""
+    """`tuilab new` writes the file, and `tuilab run` finds its function by name."""
     user.run("tuilab new mine")
     assert measured(user.run("tuilab run mine.py:mine --budget quick --json").out)
 
 
 def test_a_decorated_function_is_measured(user: User) -> None:
-    """`@tf.function`, with and without a signature; missing shapes are requested in a sentence."""
+    """The function has `@tf.function`, with and without a signature. A sentence asks for missing shapes."""
     user.write("mine.py", FUNCTIONS)
     found = user.run("tuilab run mine.py:step --budget quick --set n=64 --json")
     assert measured(found.out) and json.loads(found.out)["scenario"]["parameters"]["n"] == 64

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 PAPERS = ("README.md", "docs/guide.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
-"""What a user does with a line."""
+"""The ways in which a user runs a line."""
 STANDS_FOR = {"DOC": "article.md"}
 """What a user types for a capitalised placeholder in the papers."""
 
@@ -31,7 +31,7 @@ def lines_of_papers() -> Iterator[tuple[str, str]]:
 
 
 def typed() -> list[list[str]]:
-    """Return the words of every line that a journey types; `…` for inserted values."""
+    """Return the words of every line that a journey types; `…` stands for inserted values."""
     found = []
     for path in sorted(HERE.glob("test_*.py")):
         for story in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -64,14 +64,14 @@ def words(line: str) -> list[str]:
 
 
 def covers(typed_words: list[str], wanted: list[str]) -> bool:
-    """Return whether a typed line contains all words of the wanted one, in order."""
+    """Return whether a typed line contains all words of the wanted line, in order."""
     rest = iter(typed_words)
     return all(any(word == each for word in rest) for each in wanted)
 
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(lines_of_papers())))
 def test_a_journey_types_it(paper: str, line: str) -> None:
-    """Further options are allowed, such as a smaller budget."""
+    """The typed line may have further options, such as a smaller budget."""
     wanted = [STANDS_FOR.get(word, word) for word in words(line)]
     assert any(covers(each, wanted) for each in typed()), f"{paper}: no journey types `{line}`"
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
-    """Also with its claim checked, and as a page for CI."""
+    """Also checks the preset's claim, and exports the run as a page for CI."""
     done = user.run("tuilab run stft-small --set samples=64k --budget quick --json")
     first = json.loads(done.out)
     assert first["scenario"]["parameters"]["samples"] == 65_536
@@ -42,7 +42,7 @@ def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
 
 @pytest.mark.long
 def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
-    """Phases, placement, an op's kernels, the machine's roofs, the GPUs to compare with."""
+    """Shows phases, placement, an op's kernels, the machine's roofs, and the GPUs to compare with."""
     assert "CPU" in user.run("tuilab explain stft-small").out
     assert "GPU" in user.run("tuilab explain MatMul --dtype int32").out
     against = user.run("tuilab run stft-small --against h100 --budget quick --mode graph --device CPU").out
@@ -56,7 +56,7 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """Each preset of a list that finished before the stop is saved too."""
+    """If a list of presets is stopped, each preset that finished before is saved too."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

@@ -9,7 +9,7 @@ from tests.journeys.user import User, figures
 
 pytestmark = pytest.mark.timeout(300)
 SECOND = "tuilab run stft-small --budget quick --mode graph --device CPU"
-"""What the second shell runs."""
+"""The command that the second shell runs."""
 TRAIN = """
 import sys, time
 import tensorflow as tf
@@ -28,7 +28,9 @@ sys.exit(3)
 
 
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
-    """It runs as if unwatched: input, output and exit code. The page appears at the end and is saved."""
+    """The program runs as if unwatched: input, output and exit code are the same. The page appears at the end
+    and is saved.
+    """
     user.write("train.py", TRAIN.replace("float(sys.argv[1])", "5"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
     assert done.out.splitlines() == ["trained well"]
@@ -47,7 +49,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Neither loses anything, and the history is intact."""
+    """Neither loses any data, and the history stays intact."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)

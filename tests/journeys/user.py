@@ -1,4 +1,6 @@
-"""A user with their own home who installed the wheel: runs commands, opens the lab, checks what is left."""
+"""A user with their own home who installed the wheel: runs commands, opens the lab, checks for remaining
+processes.
+"""
 
 import json
 import os
@@ -23,14 +25,14 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Seconds for a command's processes to end after it."""
+"""Seconds that a command's processes have to end after the command."""
 STARTING_S = 0.5
-"""Seconds for a starting process to leave its parent's group."""
+"""Seconds that a starting process has to leave its parent's group."""
 SHARES = {
     "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
     "tuilab check": "copies of the command itself, which nothing signals",
 }
-"""Commands with processes in their own group, and the reason."""
+"""Commands that run processes in their own group, with the reason."""
 
 
 class Done(NamedTuple):
@@ -44,8 +46,8 @@ class Done(NamedTuple):
 def install(folder: Path) -> Path:
     """Build the wheel and install it into a new environment; return the folder with its programs.
 
-    Dependencies come from the running environment, by path. Path files in it are ignored this way, so the
-    checkout of an editable install cannot be imported.
+    Dependencies come from the running environment, by path. This ignores that environment's path files, so
+    the checkout of an editable install cannot be imported.
     """
     build = [
         sys.executable,
@@ -68,7 +70,9 @@ def install(folder: Path) -> Path:
 
 
 def environment_with_tensorflow(folder: Path) -> Path:
-    """Create an environment with the running one's packages, without tuilab; return its programs folder."""
+    """Create an environment with the packages of the running one, without tuilab; return the folder with its
+    programs.
+    """
     venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(venv, check=True, capture_output=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -78,7 +82,7 @@ def environment_with_tensorflow(folder: Path) -> Path:
 
 
 class Group(threading.Thread):
-    """Reads from /proc, while a command runs, which processes it starts in its own group."""
+    """Reads from /proc which processes a running command starts in its own group."""
 
     def __init__(self, leader: int) -> None:
         super().__init__(daemon=True)
@@ -109,7 +113,9 @@ class Group(threading.Thread):
 
 
 class User:
-    """A user with a home folder, and the record of what they saw. Of the tests' variables, only PATH is passed on."""
+    """A user with a home folder, and the record of everything they saw. Of the tests' variables, only PATH is
+    passed on.
+    """
 
     def __init__(self, home: Path, programs: Path) -> None:
         self.home, self.programs = home, programs
@@ -151,9 +157,9 @@ class User:
         return process
 
     def ends(self, process: "subprocess.Popen[str]") -> None:
-        """Fail if an ended line started a process in its own group, or ended one that it did not start.
+        """Fail if an ended line started a process in its own group, or ended a process that it did not start.
 
-        Each process that the lab starts has a group of its own, and only that group is ever signaled.
+        Each process that the lab starts has a group of its own, and only that group is ever signalled.
         """
         line, group, folder = self._groups.pop(process.pid)
         inside = group.ended() if group else []
@@ -179,7 +185,7 @@ class User:
     ) -> Done:
         """Run a line to its end. Fails on another exit code, on a traceback, and on remaining processes.
 
-        beside: the user has another process running meanwhile.
+        beside: True if another process of the user runs meanwhile.
         """
         if typed is not None:
             more["stdin"] = subprocess.PIPE
@@ -206,7 +212,7 @@ class User:
     # The lab
 
     def begins_and_stops(self, line: str) -> dict[str, Any]:
-        """Run a measuring line until it has measured something, stop it with Ctrl-C, and return the saved
+        """Run a measuring line until it has measured some rounds, stop it with Ctrl-C, and return the saved
         run.
         """
         before = {run["run"] for run in self.history()}
@@ -247,9 +253,9 @@ class User:
         own_traceback: bool = False,
         **more: str,
     ) -> Iterator[Terminal]:
-        """Type a line in a terminal of that size; yields the terminal until it is closed.
+        """Type a line in a terminal of that size; yield the terminal until it is closed.
 
-        own_traceback: the user's program may print one.
+        own_traceback: the user's program may print a traceback.
         """
         command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
         terminal = Terminal(command, env, size, cwd=str(cwd or self.home))
@@ -268,10 +274,10 @@ class User:
         assert TRACEBACK not in terminal.last_words, terminal.last_words
         self.nothing_runs()
 
-    # Processes that are left
+    # Processes that remain
 
     def processes(self) -> list[psutil.Process]:
-        """Return processes with this home, or in a folder of it."""
+        """Return processes with this home, or in a folder below it."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -297,7 +303,7 @@ class User:
         assert not left, f"left in the temporary folder: {left}"
 
     def end(self) -> None:
-        """Kill what a failed story left running."""
+        """Kill the processes that a failed story left running."""
         for process in self.processes():
             process.kill()
         for file in self.home.rglob("bystander.*"):

@@ -1,4 +1,4 @@
-"""What a sample of the machine's devices shows, and what it does not."""
+"""Samples of the machine's devices: the figures they contain, and the figures they leave out."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

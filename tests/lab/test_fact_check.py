@@ -1,4 +1,4 @@
-"""A document's claims are measured in turn, stopped, resumed, and stamped."""
+"""The claims of a document are measured in turn, stopped, resumed, and stamped with their verdicts."""
 
 import asyncio
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_the_claims_of_an_article_are_found(tmp_path):
 
 
 def test_the_command_prints_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):
-    """`tuilab check 000 --measure -o page.html`."""
+    """Runs `tuilab check 000 --measure -o page.html`."""
     from tuilab.cli import fact_check as command
 
     async def measured(act):

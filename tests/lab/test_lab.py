@@ -1,4 +1,4 @@
-"""The lab used by a script: a scripted worker, and the README's five lines with a real one."""
+"""The lab used from a script: with a scripted worker, and README's five lines with a real one."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 class Runners(list[ScriptedRunner]):
-    """Every runner that a lab created."""
+    """Collects every runner that a lab created."""
 
     def __init__(self, **given: object) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ async def test_a_stopped_run_keeps_its_measurements_even_if_the_script_is_interr
 
 
 async def begun(made: Lab) -> None:
-    """Press the key that measures, and wait for the end."""
+    """Press the key that measures, and wait for the end of the run."""
     assert made.begin()
     await asyncio.sleep(0)
     while made.state.running:
@@ -160,7 +160,7 @@ async def test_an_imprecise_run_is_continued_until_it_meets_the_budget(tmp_path)
         assert made.state.shown.workers == 2
         kept = made.history.state("last")
         assert (kept.run, kept.rounds, kept.workers, kept.status) == (first.run, 14, 2, "ok")
-        # Other settings, a sweep, and results that are precise enough, are measured again.
+        # Other settings, a sweep, and results that are already precise enough are measured again.
         made.state.budget = "quick"
         await begun(made)
         assert runners[0].measured[-1].id != first.run
@@ -224,7 +224,7 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
-    """The summary is computed in a thread, so the figures must not change meanwhile."""
+    """A thread computes the summary, so the figures must not change meanwhile."""
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

@@ -40,7 +40,7 @@ class Canvas:
 def painting(
     canvas: Canvas,
 ) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
-    """A painter on that canvas, its lab, the runners that it creates, and a run's events."""
+    """Return a painter on that canvas, its lab, the runners that it creates, and a run's events."""
     made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
@@ -54,7 +54,7 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Advance the running loop's clock and run what becomes due, without waiting."""
+    """Advance the running loop's clock and run the callbacks that become due, without waiting."""
     now: list[float] = []
 
     async def pass_(seconds: float) -> None:

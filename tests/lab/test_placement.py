@@ -1,4 +1,4 @@
-"""The rows of a run's placement, created on access, equal those of a list."""
+"""The rows of a run's placement, which are created on access, equal those of a list."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement

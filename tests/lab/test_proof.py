@@ -1,4 +1,4 @@
-"""A finding is proved by what was recognised in its example; a run's figures become a factor and a
+"""A finding is proved with the workload recognised in its example. The run's figures become a factor and a
 sentence.
 """
 
@@ -68,7 +68,7 @@ def test_the_first_call_is_compared_with_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Of a loop's twenty calls, or a training's steps; unobserved calls give no factor."""
+    """Covers the twenty calls of a loop and the steps of a training. Unobserved calls give no factor."""
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"
     made = shown("TL104", loop, arm(first_call_s=20e-3, median_s=1e-3))
@@ -134,7 +134,7 @@ def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, na
 
 
 def test_untimed_arms_give_no_factor():
-    """A first call that was not observed, and a call of a GPU that was not inspected."""
+    """Covers a first call that was not observed, and a call on a GPU that was not inspected."""
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
@@ -156,7 +156,7 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
 
 
 class Bench:
-    """Measures what is requested, on a machine with these devices, and records it."""
+    """Measures the requested arms on a machine with these devices, and records the requests."""
 
     def __init__(self, *gpus: str) -> None:
         self.gpus, self.asked = gpus, list[tuple[str, ...]]()

@@ -1,4 +1,4 @@
-"""A replay of packed rounds shows at every place the state of all events up to there."""
+"""A replay of packed rounds shows at every position the state of all events up to there."""
 
 import asyncio
 import random
@@ -38,7 +38,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """What a replay is shown on. most: events received one by one since the last rewind."""
+    """Receives a replay. most: number of events received one by one since the last rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -52,7 +52,7 @@ class Screen:
 
 
 async def at(replay: Replay, screen: Screen, round: int) -> RunState:
-    """Return the state once the replay is at that round."""
+    """Return the state after moving the replay to that round."""
     replay.paused = True
     replay.seek(round)
     playing = asyncio.ensure_future(
@@ -131,7 +131,7 @@ async def test_unreadable_rounds_are_reported_and_skipped(tmp_path):
 
 
 async def test_rounds_are_not_shown_before_their_time():
-    """Each came 20 ms after the previous one; a busy machine may show them later."""
+    """The rounds came 20 ms apart; a busy machine may show them later."""
     screen, shown = Screen(), []
     begun = time.monotonic()
 

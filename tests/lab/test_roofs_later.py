@@ -1,4 +1,4 @@
-"""A machine's limits are measured after its first answer, and give way to whatever a person asks for."""
+"""A machine's limits are measured after its first answer, and any request from the user interrupts that."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ async def test_a_machines_limits_come_after_the_answer_and_give_way(tmp_path: Pa
         return [at for at, event in enumerate(heard) if isinstance(event, kind)]
 
     async with made:
-        for _ in range(2):  # the second is asked for while the limits are being measured
+        for _ in range(2):  # the second request comes while the limits are being measured
             result = await made.measure(SMALL, budget="quick")
             assert result.answer and not of(RoofsKnown)
         assert len(of(RunStarted)) == len(of(Finished)) == 2 and not of(WorkerExited)

@@ -1,4 +1,4 @@
-"""What to measure, as sliders and switches set it."""
+"""What to measure, as set by sliders and switches."""
 
 import msgspec
 import pytest
@@ -36,7 +36,7 @@ def test_a_preset_has_the_settings_of_its_document(chosen):
 
 
 def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
-    """Setting them one by one would violate a constraint in between."""
+    """If the values were set one by one, an intermediate state would violate a constraint."""
     with pytest.raises(InputError) as refused:
         chosen.with_value("frame_length", 8192)
     assert "samples" in str(refused.value) or "fft" in str(refused.value)
@@ -119,7 +119,7 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
 
 
 def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
-    """Its slider reaches 1,024 times the default, where tokens² would take hours."""
+    """The slider reaches 1,024 times the default; there, work that grows as tokens² would take hours."""
     for high, sizes in ((256 * 1024, (16, 64, 256, 1_024, 4_096)), (512, None)):
         declared = Declaration(
             name="mine.py:step",
@@ -181,7 +181,7 @@ def test_the_command_names_only_changed_settings(chosen):
     modes=st.lists(st.sampled_from(["eager", "graph", "xla"]), min_size=1, unique=True),
 )
 def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
-    """Parsed as a command line, the settings are the same."""
+    """Parsing the command that the screen shows gives the same settings."""
     import shlex
 
     from tuilab.catalogue.plan import parse_settings

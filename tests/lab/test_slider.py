@@ -1,4 +1,4 @@
-"""A slider's values, their places on its track and its limits, for any declared parameter."""
+"""A slider's values, their positions on its track and its limits, for any declared parameter."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_each_cell_gives_an_allowed_value_that_is_shown_at_that_cell(parameter, 
     assert allowed(parameter, value)
     shown = cell_of(parameter, value, cells)
     if shown != cell:
-        # Then that cell shows no allowed value.
+        # The chosen cell then shows no allowed value of its own.
         near = 3 * getattr(parameter, "multiple", 1)
         around = range(max(parameter.low, value - near), min(parameter.high, value + near) + 1)
         nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]
@@ -150,7 +150,7 @@ def test_marks_are_visited_in_a_cycle(value, direction, expected):
     st.integers(-5_000, 20_000), st.sampled_from([-1, 1]), st.booleans(),
 )  # fmt: skip
 def test_a_held_value_is_allowed_and_a_refused_one_has_a_reason(kind, one, other, wanted, direction, first):
-    """Whatever another parameter's value forbids, the slider stops at the nearest allowed one."""
+    """Even if another parameter's value forbids some values, the slider stops at the nearest allowed one."""
     low, high = sorted((one, other))
     a, b = (high // low * low, low) if kind is MultipleOf else (low, high)
     moved, kept = ("a", "b") if first or kind is MultipleOf else ("b", "a")

@@ -77,7 +77,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds are too few for the request, so the end is not green.
+    # Six rounds are too few for the request, so the end is not shown in green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -104,14 +104,14 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
     made.clock.now += 10
     made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
-    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls, of which there were 2.7 s in 20 s.
+    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls; so far, calls took 2.7 s in 20 s.
     assert status(made).text.endswith("about 62 s left")
     made.clock.now += 50
     assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Two sizes were measured, one of them too roughly: two are left, and each takes about 26 s."""
+    """Two sizes were measured, one of them too roughly. So two are left, and each takes about 26 s."""
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
@@ -157,7 +157,9 @@ def test_the_time_left_ignores_a_size_that_the_run_has_not_announced():
 
 
 def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
-    """Attention's work grows with the square of its tokens, which small calls do not show yet."""
+    """Attention's work grows with the square of its tokens, which the times of small calls do not
+    show yet.
+    """
     made, sizes = lab_state(), (16, 256, 4096, 65536)
     request = made.request("quick", sweep=Sweep(axes=(Axis("samples", sizes),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
@@ -342,7 +344,7 @@ def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset with that name that measures something else is a different one.
+    # A preset with that name that measures another workload is a different preset.
     assert made.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"} and made.usual("x", "none") is None
 
 

@@ -29,7 +29,9 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 
 
 def test_computing_is_drawn_at_any_nesting_depth():
-    """Its launch is nested deeper than there are tracks; the last track shows the work instead."""
+    """The op's launch is nested deeper than there are tracks, so the last track shows the computing
+    instead.
+    """
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]
     work = [Span(0, 3.5, 0.2, "op", "compute"), Span(0, 4.0, 0.5, "op", "copy")]
     found = tracks([*nested, *work, Span(0, 3.6, 0.05, "start", "dispatch")])

@@ -1,4 +1,6 @@
-"""The meaning of a missing field in a message, a saved run or a preset: older ones have fewer."""
+"""The meaning of a missing field in a message, a saved run or a preset, because older files have fewer
+fields.
+"""
 
 import dataclasses
 import importlib

@@ -1,4 +1,4 @@
-"""The doctor's TensorFlow prints a line per startup stage, which is read back unchanged."""
+"""The doctor's child prints a line per startup stage, which is read back unchanged."""
 
 import pytest
 

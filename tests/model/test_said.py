@@ -1,4 +1,4 @@
-"""External figures, names and refusals are shown in one readable line."""
+"""External figures, names and rejections are shown in one readable line."""
 
 import msgspec
 import pytest

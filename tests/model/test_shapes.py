@@ -1,4 +1,4 @@
-"""An argument as typed after `--input`."""
+"""The shape of an argument as typed after `--input`."""
 
 import msgspec
 import pytest

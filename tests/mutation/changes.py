@@ -1,4 +1,6 @@
-"""Small changes to the program that falsify what a user reads: an operator, a condition, a number, a word."""
+"""Small changes to the program that falsify the output for users: an operator, a condition, a
+number, a word.
+"""
 
 import ast
 import hashlib
@@ -9,7 +11,7 @@ from pathlib import Path
 ROOMS = ("analysis", "history", "lab", "model", "report")
 """The packages that produce figures and sentences."""
 
-# The opposite: users rarely see whether a limit itself belongs to one side.
+# Each comparison becomes its opposite; users rarely see on which side of a limit the limit itself counts.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),
@@ -33,7 +35,9 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Change:
-    """One replacement in one file. line, start, end: characters of the line, from 0; kind: of what."""
+    """One replacement in one file. line, start, end: characters of the line, from 0. kind: the kind of code
+    that it replaces.
+    """
 
     file: str
     line: int
@@ -57,9 +61,9 @@ class Change:
 
 
 def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> list[Change]:
-    """Return `number` changes, evenly from these packages, the same for the same seed.
+    """Return `number` changes, evenly spread over these packages, the same for the same seed.
 
-    A line is chosen by its content: the other choices remain when a line is added, moved or removed.
+    A line is chosen by its content, so the other choices remain when a line is added, moved or removed.
     """
     chosen: list[Change] = []
     for index, room in enumerate(rooms):
@@ -90,7 +94,7 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return docstrings, annotations and what only a type checker reads."""
+        """Return docstrings, annotations and code that only a type checker reads."""
         out: set[int] = set()
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -145,7 +149,7 @@ class _Finder:
 
     def _between(self, left: ast.expr, right: ast.expr, pair: tuple[str, str], kind: str) -> Iterator[Change]:
         if left.end_lineno == right.lineno and left.end_col_offset is not None:
-            # Spaces around words: `in` is part of many names.
+            # Require spaces around words, because `in` is part of many names.
             blank = " " if pair[0][0].isalpha() else ""
             before, after = f"{blank}{pair[0]}{blank}", f"{blank}{pair[1]}{blank}"
             yield from self._at(right.lineno, left.end_col_offset, right.col_offset, before, after, kind)

@@ -1,4 +1,6 @@
-"""A pytest plug-in: coverage records which test runs a line, including in the test's tasks and threads."""
+"""A pytest plug-in with which coverage records the test that runs a line, including in the test's tasks and
+threads.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute everything from the start of its fixtures to their end to the test."""
+    """Attribute to the test everything from the start of its fixtures to their end."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

@@ -1,4 +1,4 @@
-"""Tests detect small changes of figures and words, tried in a copy of the program."""
+"""Tests detect small changes to figures and words, tried in a copy of the program."""
 
 import ast
 import shutil
@@ -11,7 +11,7 @@ from tests.mutation.trial import Copy, in_body, read_reach
 
 ROOT = Path(__file__).parents[2]
 LEAST = 90
-"""Out of a hundred."""
+"""Minimum number of changes, out of a hundred, that the tests must detect."""
 
 
 def test_a_change_is_one_replacement_that_still_parses() -> None:
@@ -68,8 +68,8 @@ def test_lines_run_at_import_belong_to_no_single_test() -> None:
 
 
 def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> None:
-    """An awaiting test is not the innermost frame; by frames alone, most lines of the lab would belong to no
-    test.
+    """A test that awaits is not the innermost frame, so by frames alone, most lines of the lab would belong
+    to no test.
     """
     own = tmp_path / "test_reached.py"
     own.write_text(REACHED)
@@ -103,7 +103,7 @@ def test_two():
 
 @pytest.mark.long
 def test_ninety_of_a_hundred_changes_are_noticed(tmp_path: Path) -> None:
-    """Takes about an hour of processor time. Names the survivors."""
+    """Takes about an hour of processor time. Names the changes that no test detects."""
     copy = Copy(ROOT, tmp_path / "copy")
     reach = copy.reach()
     left = [change for change in seeded(ROOT, seed=1, number=100) if not copy.notices(change, reach)]

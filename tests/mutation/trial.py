@@ -1,4 +1,4 @@
-"""Whether the tests that reach a changed line detect the change, in a copy of the program."""
+"""Checks whether the tests that reach a changed line detect the change, in a copy of the program."""
 
 import ast
 import json
@@ -27,7 +27,7 @@ TESTS = (
 )
 """The test folders that may detect a change."""
 LIMIT_S = 600
-"""For one trial; a change that makes the tests hang counts as detected."""
+"""Seconds for one trial. A change that makes the tests hang counts as detected."""
 _PYTEST = (
     "-m",
     "pytest",
@@ -44,7 +44,7 @@ _PYTEST = (
 NOT_FOUND, NONE_COLLECTED = 4, 5
 """pytest's exit codes for a test that it does not find, and for no tests to run."""
 Reach = dict[str, dict[int, list[str]]]
-"""By file and line: the quick tests that run it."""
+"""The quick tests that run each line, by file."""
 
 
 class Copy:
@@ -78,8 +78,8 @@ class Copy:
         return done.returncode
 
     def reach(self) -> Reach:
-        """Return which tests run which line. Takes some minutes; raises RuntimeError if a test fails
-        unchanged.
+        """Return which tests run which line. Takes some minutes; raises RuntimeError if a test fails without
+        a change.
         """
         found: Reach = {}
         for name in TESTS:
@@ -104,7 +104,7 @@ class Copy:
         file = self.folder / change.file
         before = file.read_text()
         if not order or not in_body(before, change.line):
-            # Code that runs at import belongs to no test: try the package's own tests.
+            # Code that runs at import belongs to no test, so try the package's own tests.
             order = [f"tests/{room}"]
         file.write_text(change.applied(before))
         try:
@@ -127,7 +127,7 @@ def in_body(source: str, line: int) -> bool:
 
 
 def read_reach(data: Path, folder: Path) -> Reach:
-    """Return what coverage recorded, by test name."""
+    """Return the lines that coverage recorded, by test name."""
     from coverage import CoverageData
 
     recorded = CoverageData(str(data))
@@ -141,7 +141,7 @@ def read_reach(data: Path, folder: Path) -> Reach:
 
 
 def save(reach: Reach, file: Path) -> None:
-    """Save it, because it is expensive and stays valid while the program is unchanged."""
+    """Save the reach, because it is expensive to compute and stays valid while the program is unchanged."""
     file.write_text(json.dumps(reach))
 
 

@@ -1,4 +1,6 @@
-"""The papers are correct: references up to date, links valid, commands exist and the local ones run."""
+"""The papers are correct: references are up to date, links are valid, commands exist, and the
+local ones run.
+"""
 
 import json
 import os
@@ -21,7 +23,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PYTHON = Path(sys.executable)
 
-# As in the papers, run in this order in one folder.
+# Commands as in the papers, run in this order in one folder.
 RUN = (
     "tuilab --version",
     "tuilab --help",
@@ -46,7 +48,9 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Exit codes: a document has findings; an unknown GPU lists the known ones; a claim is not confirmed."""
+"""Valid exit codes: a document has findings; an unknown GPU lists the known ones; a claim is not
+confirmed.
+"""
 
 # Commands that other tests run, each with its test.
 ELSEWHERE = {
@@ -162,7 +166,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
-    """Its subcommand and every option exist; arguments are ignored, because many are the user's own."""
+    """Checks the subcommand and every option. Arguments are ignored, because many are the user's own."""
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -180,7 +184,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """A path in back quotes; one with a capitalised word is the user's own."""
+    """Checks paths in back quotes; a path with a capitalised word is the user's own."""
     if paper.name == "CHANGELOG.md":
         return  # it describes the past
     for text in re.findall(
@@ -211,7 +215,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def called(line: str, folder: Path) -> calling.Done:
-    """Run the line as a shell would; in this process if it needs neither a worker nor the shell."""
+    """Run the line as a shell would, but in this process if it needs neither a worker nor the shell."""
     words = shlex.split(line)[1:]
     if (words[0] != "run" or "help" in words) and words != ["--version"]:
         return calling.here(*words)
@@ -226,7 +230,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     monkeypatch.setenv("TUILAB_DATA", knowing(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where import puts its presets
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # import puts its presets there
     (tmp_path / "article.md").write_text(ARTICLE)
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "notebook.ipynb").write_text(json.dumps(notebook))
@@ -241,7 +245,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_workload_taught_in_the_papers_works(tmp_path: Path) -> None:
-    """The shipped workload of own-workload.md declares itself and its memory."""
+    """The workload shown in own-workload.md declares itself and its memory."""
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "WORKLOAD =" in body]
     space: dict[str, object] = {"__name__": "taught"}

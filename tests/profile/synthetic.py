@@ -1,4 +1,4 @@
-"""Hand-made profiles: events as TensorFlow's profiler names them, in microseconds."""
+"""Synthetic profiles: events named as TensorFlow's profiler names them, with times in microseconds."""
 
 from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine
@@ -32,7 +32,7 @@ def sync(start: float, end: float) -> XEvent:
 
 
 def eager(op: str, start: float, end: float) -> tuple[XEvent, ...]:
-    """An eager op: dispatch around a kernel in its middle half."""
+    """Return the events of an eager op: dispatch around a kernel in its middle half."""
     quarter = (end - start) / 4
     return (
         event("TFE_Py_FastPathExecute_C", start, end),

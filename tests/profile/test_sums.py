@@ -1,4 +1,4 @@
-"""Dividing a call's time, for hand-made and random profiles."""
+"""Dividing a call's time into parts, for synthetic and random profiles."""
 
 import pytest
 from hypothesis import given
@@ -155,14 +155,14 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
     out = share(main, stream(event("sgemm_128x64", 30, 90, correlation_id=5)))
     assert op_micros(out) == {"MatMul": 60}
     assert out.devices == {"GPU:0": 60 * MICRO} and out.on_device == {"compute": 60 * MICRO}
-    # The host's work for it is launching; after 30 µs the GPU computes, whatever the host does.
+    # The host's part is the launch; after 30 µs the GPU computes, whatever the host does.
     assert micros(out) == {"dispatch": 10, "scheduling": 20, "compute": 60, "sync": 10}
     [row] = ops(out)
     assert (row.device, row.count, row.phase) == ("GPU:0", 1, "compute")
 
 
 def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
-    """The device is behind the host: work launched by one call may run after that call and before the
+    """The device lags behind the host, so work launched by one call may run after that call and before the
     next.
     """
     main = thread(
@@ -186,12 +186,12 @@ def test_gpu_events_without_a_launch_name_their_op() -> None:
     )
     assert op_micros(out) == {"MatMul": 10, "MemcpyH2D": 20, "hlo fusion": 10}
     assert {row.phase for row in ops(out) if row.op == "MemcpyH2D"} == {"copy"}
-    # By the device's own clock; for the rest of the call there is only the host's.
+    # The device's own clock gives its part; for the rest of the call, only the host's clock is available.
     assert out.on_device == {"compute": 20 * MICRO, "copy_in": 20 * MICRO}
 
 
 def test_a_shortened_table_still_counts_every_op() -> None:
-    """A graph of 1,000 ops was reported to run 500."""
+    """A graph of 1,000 ops was reported as running 500."""
     rows = [
         OpTime(op=("Tanh", "Mul")[i % 2], name=f"node_{i}", device="GPU:0", phase="compute", count=1.0,
                seconds=1e-6, busy_s=2e-6)

@@ -1,4 +1,4 @@
-"""A real sshd on the loopback, with a host key and a user key that exist only during the tests."""
+"""A real sshd on the loopback interface, with a host key and a user key that exist only during the tests."""
 
 import getpass
 import os
@@ -20,7 +20,9 @@ HERE = f"env PYTHONPATH={REPOSITORY} {sys.executable} -m tuilab"
 
 
 class Sshd:
-    """The server and the client's configuration. Hosts: gpu-07 (good), and one for each way to fail."""
+    """The server and the client's configuration. Hosts: gpu-07, which works, and one host for each way to
+    fail.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -31,7 +33,7 @@ class Sshd:
         shutil.copy(folder / "userkey.pub", folder / "authorized")
         self._write_configurations()
         if os.geteuid() == 0:
-            Path("/run/sshd").mkdir(exist_ok=True)  # where sshd drops its privileges
+            Path("/run/sshd").mkdir(exist_ok=True)  # sshd drops its privileges there
         self.process = subprocess.Popen(
             [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")],
             stdin=subprocess.DEVNULL,

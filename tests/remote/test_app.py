@@ -1,4 +1,4 @@
-"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and continuing."""
+"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and continuation."""
 
 import asyncio
 import signal
@@ -67,7 +67,7 @@ async def test_a_host_is_added_and_measured_and_swept_and_lost_and_found(sshd: S
 
 
 def measured(state: RunState) -> bool:
-    """Return whether every arm has a sample somewhere."""
+    """Return whether every arm has a sample at some point."""
     return bool(state.arms) and all(
         any(cell.samples for cell in arm.cells.values()) for arm in state.arms.values()
     )

@@ -78,7 +78,7 @@ def measured_points(result: dict) -> int:
 
 
 def workers_of(server: int) -> list[psutil.Process]:
-    """Return the remote workers: those that the server started."""
+    """Return the remote workers, that is, those that the server started."""
     below = psutil.Process(server).children(recursive=True)
     found = [process for process in below if "tuilab.worker" in process.cmdline()]
     assert found

@@ -1,4 +1,4 @@
-"""Axes that grow without jumping, and ticks that are round and fit."""
+"""Axes grow without jumping, and their ticks are round and fit."""
 
 import math
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""An exported run: every format has the same content, and none can act on its reader."""
+"""An exported run: every format has the same content, and none can attack its reader."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What reports print, word for word, for given figures: each column, each digit, each unit."""
+"""The exact text of reports for given figures: each column, each digit, each unit."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The trace file against the rules of the Trace Event format."""
+"""The trace file follows the rules of the Trace Event format."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
 """A worker without TensorFlow on a machine with three GPUs, which opens the requested ones.
 
-Arguments: rounds, seconds of each.
+Arguments: number of rounds, and seconds of each.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A worker per device: one at a time, then all at once, counting only overlapping rounds."""
+"""A worker per device: first one at a time, and then all at once, counting only overlapping rounds."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ FAKE = str(Path(__file__).with_name("fake_device.py"))
 
 
 class Rig:
-    """A runner whose single host has a fake worker per device. rounds: (count, seconds) of each."""
+    """A runner with a single host and a fake worker per device. rounds: (count, seconds) of each."""
 
     def __init__(self, **rounds: tuple[int, float]) -> None:
         self.rounds = {name.replace("_", ":"): about for name, about in rounds.items()}
@@ -132,7 +132,7 @@ spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, ma
 
 @given(a=spans, b=spans)
 def test_counted_rounds_lie_within_the_rounds_of_both_workers(a, b):
-    """Two fake workers: (start of their rounds, length of each)."""
+    """Uses two fake workers: (start of their rounds, length of each)."""
     overlap = Overlap(["a", "b"])
     told: list[tuple[int, str, e.Event]] = []
     for name, (begin, lengths) in {"a": a, "b": b}.items():

@@ -1,4 +1,6 @@
-"""Nothing that a worker's code starts outlives it, however it was started and whichever ends first."""
+"""No process that a worker's code starts outlives the worker, however it was started and whichever ends
+first.
+"""
 
 import asyncio
 import os
@@ -67,7 +69,7 @@ def gone(length: str, limit_s: float = 30) -> bool:
 
 @pytest.fixture
 def length():
-    """A sleep duration that no other process of this machine has."""
+    """Return a sleep duration that no other process of this machine uses."""
     name = f"9{os.getpid() % 10_000:04}.{time.time_ns() % 1_000_000_000}"
     yield name
     for pid in sleeping(name):

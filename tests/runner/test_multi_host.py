@@ -1,4 +1,4 @@
-"""Several hosts as one run: each measures its own arms, and one that disconnects ends only those."""
+"""Several hosts as one run: each measures its own arms, and a host that disconnects ends only those."""
 
 import asyncio
 import sys
@@ -17,7 +17,7 @@ FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
 class Rig:
-    """A party of fake workers; the host's name sets its worker's behaviour."""
+    """A party of fake workers. The host's name sets its worker's behaviour."""
 
     def __init__(self, *hosts: str) -> None:
         self.events: list[e.Event] = []
@@ -138,7 +138,7 @@ async def test_only_a_purely_local_run_may_outlive_the_lab():
         )
         await party.measure(request)
     await party.close()
-    # Another host keeps its part on its own machine; the listener keeps everything.
+    # Each remote host saves its own part, but the listener saves everything.
     assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 

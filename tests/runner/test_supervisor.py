@@ -39,7 +39,7 @@ def measure(run: str = "r", budget: str = "quick") -> Measure:
 
 
 class Rig:
-    """A supervisor of the fake worker, with everything it reported."""
+    """A supervisor of the fake worker, and everything that it reported."""
 
     def __init__(self, behaviour: str) -> None:
         self.events: list[Event] = []
@@ -70,7 +70,9 @@ def behaves(name: str):
 
 
 def exists(pid: int) -> bool:
-    """Return whether the process runs; not if it has ended but is not yet reaped by init."""
+    """Return whether the process runs. A process that has ended but was not yet reaped by init does not
+    count.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -103,7 +105,7 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
     await rig.until(lambda: len(rig.of(Finished)) == 2)
     assert [started.worker for started in rig.of(RunStarted)] == [0, 1]
     assert len(rig.of(Ready)) == 2 and all(e.expected for e in rig.of(WorkerExited))
-    # A ready worker that has measured nothing is used as it is.
+    # A ready worker that has measured nothing is used without a replacement.
     await rig.supervisor.renew()
     await rig.ready(3)
     await rig.supervisor.measure(replace(measure(), worker=2))
@@ -113,7 +115,7 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
 
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_separate_process(rig):
-    """TensorFlow would run one arm's convolution with the plan that cuDNN chose for the other."""
+    """Otherwise, TensorFlow would run one arm's convolution with the plan that cuDNN chose for the other."""
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
     await rig.until(lambda: rig.of(Finished))
@@ -159,7 +161,7 @@ async def test_a_worker_whose_call_does_not_return_is_killed_with_its_children_a
     begun = time.monotonic()
     await rig.supervisor.cancel("r")
     await rig.until(lambda: rig.of(Finished))
-    # The limit is a promise to users, not a measurement of this machine.
+    # The limit is a guarantee for users, not a measurement of this machine.
     assert time.monotonic() - begun < 2.5
     assert [f.status for f in rig.of(Finished)] == ["cancelled"]
     await rig.until(lambda: not exists(child))
@@ -229,7 +231,7 @@ async def test_a_worker_that_is_ready_just_when_it_is_replaced_gets_no_question(
     async with asyncio.timeout(60):
         while supervisor._process is None:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.5)  # it waits for its end by now
+        await asyncio.sleep(0.5)  # by now, it waits for the worker's end
         await supervisor.send(Ask(id="q", kind="any", body=msgspec.Raw(body)))
         while not any(isinstance(event, Answer | Refused) for event in heard):
             await asyncio.sleep(0.01)
@@ -262,7 +264,9 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
 )
 async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
-    """All but one that holds a model's file, which a fresh one would have to read again."""
+    """Only a worker that holds a model's file is kept, because a fresh one would have to read the
+    file again.
+    """
     monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
     await rig.ready()
     scenario = Scenario("stft", {}, file=file)

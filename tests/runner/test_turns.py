@@ -1,4 +1,6 @@
-"""Environments of one machine take turns: never two at work, paired rounds, synchronised fresh processes."""
+"""Environments of one machine take turns: only one works at a time, rounds are paired, fresh processes are
+synchronised.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +14,7 @@ from tuilab.runner.turns import LEAST_PROCESSES, Turns
 
 
 class Worker:
-    """A scripted worker: it works while it has the turn, and records who else worked meanwhile."""
+    """A scripted worker that works while it has the turn, and records which other workers work meanwhile."""
 
     at_work: "set[str]"
     most = 0
@@ -82,7 +84,7 @@ class Worker:
 
 
 class Party:
-    """Two workers that take turns, and their combined events."""
+    """Two workers that take turns, and the combined events of both."""
 
     def __init__(self, rounds: tuple[int, int] = (4, 4), budget: str = "quick", worker: int = 0) -> None:
         self.told: list[tuple[str, e.Event]] = []

@@ -1,4 +1,6 @@
-"""A run's further processes are forked from zygotes: which, from which one, and that nothing remains."""
+"""A run's additional processes are forked from zygotes: which processes, from which zygote, and that none
+remains.
+"""
 
 import asyncio
 import os
@@ -41,14 +43,14 @@ def request(**changes) -> Measure:
 
 
 class Rig:
-    """A supervisor of forked workers, with everything it reported."""
+    """A supervisor of forked workers, and everything that it reported."""
 
     def __init__(self, monkeypatch, beside: int) -> None:
         monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
         monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
         self.events: list[Event] = []
         self.lab = Supervisor(self.events.append, forks=True)
-        # The tests' shared worker is a child of this process too.
+        # The tests' shared worker is also a child of this process.
         self.before = {*psutil.Process().children(recursive=True)}
         self.seen: set[psutil.Process] = set()
 
@@ -62,9 +64,9 @@ class Rig:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def close(self) -> None:
-        """Close, and assert that nothing remains."""
+        """Close the supervisor, and assert that no process remains."""
         await self.lab.close()
-        # Servers of other tests continue.
+        # Other tests' servers continue.
         assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
 
 
@@ -80,7 +82,7 @@ def command(process: psutil.Process) -> str:
 @pytest.mark.real_worker
 @pytest.mark.parametrize("beside", [0, 1, 3], ids=["one by one", "by twos", "by fours"])
 async def test_further_processes_are_forked_and_leave_nothing(monkeypatch, beside):
-    """They are reported in order, however many are prepared at once."""
+    """The processes are reported in order, however many are prepared at once."""
     rig = Rig(monkeypatch, beside)
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))

@@ -132,7 +132,7 @@ def test_a_busy_process_is_reported_as_busy():
             one.sample()
         time.sleep(0.5)
         (busy, _), (quiet, _) = (one.sample() for one in watched)
-        # How much of a CPU it gets on a busy machine is not up to us.
+        # A busy machine decides how much of a CPU the process gets.
         assert quiet.use < busy.use / 2
         assert busy.involuntary is not None and busy.memory > 1_000_000 and busy.threads == 1
     finally:
@@ -143,7 +143,9 @@ def test_a_busy_process_is_reported_as_busy():
 
 
 def test_switches_of_every_thread_count():
-    """This process's waiting threads switch voluntarily, each counted in a separate file."""
+    """The waiting threads of this process switch voluntarily; a separate file counts each thread's
+    switches.
+    """
     watched = WatchedProcess(os.getpid())
     stop = threading.Event()
     threads = [threading.Thread(target=lambda: [time.sleep(0.005) for _ in range(40)]) for _ in range(3)]

@@ -46,7 +46,7 @@ def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch:
     fake.counters = [5_000, 12_000]
     second = session.sample(0)
     assert (second.link_sent, second.link_received) == (2_000.0, 5_000.0)
-    fake.counters = [0, 13_000]  # a counter that wrapped
+    fake.counters = [0, 13_000]  # a counter that overflowed
     assert session.sample(0).link_sent is None
 
 
@@ -62,7 +62,7 @@ def test_unreadable_figures_are_null_with_a_reason(fake: FakeNvml):
     assert now.power_w is None and now.processes is None and now.throttle == () and now.link_sent is None
     assert now.unread["power"] == "Not Supported" and now.unread["processes"] == "Insufficient Permissions"
     assert set(now.unread) == {"power", "processes", "throttle reasons", "link traffic"}
-    assert now.use == 0.97  # the rest is still there
+    assert now.use == 0.97  # the other figures are still there
 
 
 def test_older_names_of_the_throttle_call_are_used(fake: FakeNvml):
@@ -95,7 +95,7 @@ def test_throttling_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
 @pytest.mark.parametrize(
     ("own", "use", "others"),
     [
-        (42, {42: 80, 7: 0}, []),  # 7 holds a context and computes nothing
+        (42, {42: 80, 7: 0}, []),  # process 7 holds a context and computes nothing
         (42, {42: 80, 7: 30}, [7]),
         (42, {7: 30}, [7]),
         (1, {42: 80, 7: 0}, []),  # in a container, the driver knows this process by another id

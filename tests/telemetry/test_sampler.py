@@ -1,4 +1,4 @@
-"""One sample of everything."""
+"""A sample contains everything at once."""
 
 import os
 import subprocess

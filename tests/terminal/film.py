@@ -1,8 +1,8 @@
 """Films of the lab, controlled by keys in a terminal: `python -m tests.terminal.film`.
 
-Uses the runs in tests/recordings, and a watched program with constructed events. Each film becomes an
-asciinema recording (version 2), with its last picture in tests/pictures. It shows the terminal each time the
-lab is idle; durations are set here, so that a film is the same on every machine.
+Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an asciinema
+recording (version 2), with its last picture in tests/pictures. It shows the terminal each time the lab is
+idle; durations are set here, so that a film is the same on every machine.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from tuilab.model.requests import Measure
 
 SIZE = (120, 36)
 PRESETS = ("stft-small", "stft-crossover")
-"""The presets with recordings: the article's claims that the films measure."""
+"""The presets with recordings, whose claims the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""Let some rounds arrive, or all remaining ones."""
+"""Signals that let some rounds arrive, or all remaining ones."""
 SETTLED_S = 0.3
 
 
 @dataclass(frozen=True)
 class Step:
-    """An action, its title, and how long its result is shown."""
+    """A step of a film: an action, its title, and how long its result is shown."""
 
     said: str
     keys: str = ""
@@ -93,7 +93,7 @@ Line = list[tuple[str, Char]]
 
 
 def lines_of(screen: pyte.Screen) -> list[Line]:
-    """Return the terminal's lines, each as pieces with the same style."""
+    """Return the terminal's lines, each as a list of pieces with the same style."""
     out = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
@@ -105,7 +105,7 @@ def lines_of(screen: pyte.Screen) -> list[Line]:
 def film(
     name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
 ) -> list[tuple[Step, list[Line]]]:
-    """Play it in a terminal; return the screen after each step. rest: waits until a step's picture is
+    """Play the film in a terminal; return the screen after each step. rest: waits until a step's picture is
     complete.
     """
     out = []
@@ -126,7 +126,7 @@ def film(
 
 
 def settle(terminal: Terminal) -> None:
-    """Wait until nothing more is sent, to avoid partial pictures."""
+    """Wait until no more output is sent, to avoid partial pictures."""
     while True:
         before = len(terminal.sent)
         try:
@@ -214,14 +214,14 @@ class FilmRunner(RecordedRunner):
 
 
 def lab() -> int:
-    """Run the lab of the films in this terminal."""
+    """Run the films' lab in this terminal."""
     from tuilab.history.store import Store
     from tuilab.lab.state import LabState
     from tuilab.presentation.painter import Pacing
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 
-    # Every report is painted, so that axes, which only grow, grow the same way each time.
+    # Paint every report, so that axes, which only grow, grow the same way each time.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
     machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
-"""The lab as a user starts it, `python -m tuilab`, in a separate terminal: keys, mouse, what is left
-behind.
+"""The lab as a user starts it, `python -m tuilab`, in a separate terminal: keys, mouse, remaining
+processes.
 """
 
 import json
@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "tuilab")
 READY_S = 90.0
 
-# How log lines of TensorFlow, XLA and their libraries start.
+# Prefixes of log lines from TensorFlow, XLA and their libraries.
 LIBRARY_LOG = re.compile(
     rb"[0-9]: [IWEF] (tensorflow|external)/|[IWEF][0-9]{4} [0-9:]{8}|cpu_feature_guard|WARNING:tensorflow|"
     rb"oneDNN custom operations|All log messages before absl"
@@ -71,7 +71,7 @@ def scripted(
 
 
 def colours(terminal: Terminal) -> list[bytes]:
-    """Return the sequences with a colour."""
+    """Return the sequences in the output that set a colour."""
     return [found[0] for found in COLOUR.finditer(bytes(terminal.sent))]
 
 
@@ -84,7 +84,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def left_of(groups: set[int]) -> list[str]:
-    """Return what still runs in these process groups."""
+    """Return the processes that still run in these process groups."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         try:

@@ -1,4 +1,4 @@
-"""The real program in a pseudo-terminal: what it draws, the bytes it sends, its outcome."""
+"""The real program in a pseudo-terminal: its screen, the bytes it sends, its exit code."""
 
 import contextlib
 import fcntl
@@ -18,17 +18,17 @@ import pyte
 PATIENCE_S = 60.0
 CHUNK = 65_536
 WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
-"""A program asks for the cursor position, and a terminal answers."""
+"""The request of a program for the cursor position, and the terminal's answer."""
 LONGEST_WHERE = 16
 COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
-"""Most output sets the style of text; and an incomplete sequence."""
+"""A sequence that sets the style of text (most of the output), and an incomplete sequence."""
 
 
 class Terminal:
     """A terminal with a program, whose output is read continuously and kept.
 
-    controlling: this is the program's controlling terminal, so closing it sends HUP. answers: like a real
-    terminal, when asked for the cursor position.
+    controlling: this is the program's controlling terminal, so closing it sends HUP. answers: reply to a
+    request for the cursor position, as a real terminal does.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            # Once loaded, GNU readline sets these to the size of the terminal that the tests were started in.
+            # Once loaded, GNU readline sets these variables to the size of the terminal in which the tests
+            # were started.
             env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
             start_new_session=True,
@@ -78,7 +79,7 @@ class Terminal:
             if not data:
                 return
             with self._lock:
-                # A question may arrive in two pieces.
+                # A request may arrive in two pieces.
                 before = len(self.sent)
                 self.sent += data
                 asked = [
@@ -114,14 +115,14 @@ class Terminal:
 
     @property
     def last_words(self) -> str:
-        """What was written after the screen was restored."""
+        """The text that was written after the screen was restored."""
         after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
     def shows(self, *words: str) -> bool:
         """Return whether each of the words is on the screen, or in a message over it."""
         text = self.text
-        # A message is at the right, after a bar, with its sentences broken into lines.
+        # A message is at the right, after a bar, with its sentences wrapped into lines.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
         message = " ".join(parts)
         return all(word in text or word in message for word in words)
@@ -140,7 +141,9 @@ class Terminal:
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait for the view Compare; on a busy host, the arm with the least median may not be the fastest."""
+        """Wait for the view Compare. On a busy host, the arm with the smallest median may not be the
+        fastest.
+        """
         return self.until(
             lambda: self.shows("fastest") or self.shows("least median"), what="a comparison on the screen"
         )
@@ -158,7 +161,7 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def hang_up(self) -> None:
-        """Drop the connection: the terminal is gone."""
+        """Drop the connection, as if the terminal were gone."""
         if not self._gone.is_set():
             self._gone.set()
             self._reader.join(5)
@@ -185,7 +188,9 @@ class Terminal:
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """Return the cell, from (0, 0), where these words begin on the screen, below the line with `below`."""
+    """Return the cell, counted from (0, 0), where these words begin on the screen, below the line that
+    contains `below`.
+    """
     lines = terminal.text.split("\n")
     first = next((y for y, line in enumerate(lines) if below in line), 0)
     for y, line in enumerate(lines[first:], first):
@@ -200,13 +205,13 @@ def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = F
 
 
 def click(terminal: Terminal, x: int, y: int) -> None:
-    """Press and release the left button over a cell."""
+    """Press and release the left button on a cell."""
     mouse(terminal, 0, x, y)
     mouse(terminal, 0, x, y, released=True)
 
 
 def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
-    """Press the left button over a cell, move along the line cell by cell, release it."""
+    """Press the left button on a cell, move along the line cell by cell, and release it."""
     mouse(terminal, 0, x, y)
     for at in range(x, to, 1 if to > x else -1):
         mouse(terminal, 32, at, y)
@@ -215,5 +220,5 @@ def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
 
 
 def _take() -> None:
-    """In the child, make its standard input the controlling terminal."""
+    """Make the child's standard input its controlling terminal. Runs in the child."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

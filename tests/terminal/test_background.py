@@ -1,5 +1,5 @@
-"""The connection drops: the run continues, and a later lab shows it meanwhile and has all of it at
-its end.
+"""The connection drops: the run continues, and a later lab shows its progress and has all of it
+at its end.
 """
 
 import contextlib
@@ -20,7 +20,9 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's round count, named so that a lab finds the word among the arguments."""
+"""The file with the worker's round count. Its name contains the word that a lab looks for among a process's
+arguments.
+"""
 
 
 def rounds_of(folder: Path) -> int:

@@ -1,4 +1,4 @@
-"""A terminal that sends more than anybody types: the lab survives, and reports what it dropped."""
+"""A terminal sends more input than anybody types. The lab survives, and reports the input that it dropped."""
 
 import os
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.terminal
 
 
 def send(terminal: Terminal, data: bytes) -> None:
-    """Type bytes, as fast as the lab takes them."""
+    """Type bytes as fast as the lab reads them."""
     while data:
         data = data[os.write(terminal._master, data[:1024]) :]
 
@@ -36,7 +36,7 @@ def test_a_long_paste_keeps_its_beginning_and_the_keys_after_it(tmp_path):
         terminal.see("first/xxx", "its last 30,004 bytes were dropped")
         terminal.press("!")
         terminal.see("xxkept!")
-        send(terminal, b"\x1b[200~" + b"z" * 10)  # which never ends
+        send(terminal, b"\x1b[200~" + b"z" * 10)  # a paste that never ends
         terminal.see("xxkept!zzz")
         terminal.press("?")
         terminal.see("zzz?")

@@ -1,4 +1,4 @@
-"""Kinds of terminals: 256 colours, ASCII-only console, no colour; too small, and resized."""
+"""Kinds of terminals: 256 colours, ASCII-only console, no colour, too small, and resized."""
 
 import re
 from pathlib import Path
@@ -59,5 +59,5 @@ def test_the_lab_works_without_colour(tmp_path: Path) -> None:
     with scripted(tmp_path, NO_COLOR="1", COLORTERM="truecolor") as terminal:
         screens = shown(terminal)
         assert colours(terminal) == []
-    # Arms are distinguished by marker and by name.
+    # Each arm has its own marker and name.
     assert {"• CPU eager", "× CPU graph", "+ CPU xla"} <= set(re.findall(r"[•×+] CPU \w+", screens))

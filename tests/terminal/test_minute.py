@@ -14,7 +14,9 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""A run continues or is over already: a small one may end between two checks of the screen."""
+"""Matches the first line while a run continues, or after it is over, because a small run may end between two
+checks.
+"""
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(240)]
@@ -35,7 +37,7 @@ def slider(terminal: Terminal, name: str) -> str:
 
 
 def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:
-    """Wait until a run with that many samples is over, and shown."""
+    """Wait until a run with that many samples has ended and is shown."""
     terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
     terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")
@@ -43,7 +45,7 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Act, and repeat: arriving events may move the focus, or what was to be clicked."""
+    """Act, and repeat if necessary, because arriving events may move the focus or the target of a click."""
     for _ in range(3):
         act()
         with contextlib.suppress(TimeoutError):
@@ -53,7 +55,7 @@ def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[]
 
 
 def closed(terminal: Terminal, words: str) -> None:
-    """Press escape alone, and wait until what it closes is gone."""
+    """Press Escape alone, and wait until the thing that it closes is gone."""
     terminal.press(ESCAPE)
     terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 
@@ -81,7 +83,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        terminal.see("caveats")  # which arm leads depends on the machine
+        terminal.see("caveats")  # the leading arm depends on the machine
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")
         terminal.press("]]")
@@ -96,7 +98,8 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         terminal.press("u")
         measured(terminal, "256", DONE)
         terminal.press("s")
-        terminal.see("size 1 of")  # before that, a stop cancels the request, and nothing has started
+        # before that, a stop would cancel the request, and no run would have started
+        terminal.see("size 1 of")
         terminal.press("x")
         terminal.see("stopped after")
         terminal.press("r")

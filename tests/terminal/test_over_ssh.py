@@ -1,4 +1,4 @@
-"""The lab in typical use: on the remote side of real ssh, inside tmux, with a real worker."""
+"""The lab in typical remote use: on the far side of real ssh, inside tmux, with a real worker."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.real_worker, pytest.mark.timeout
 
 @pytest.fixture
 def tmux(tmp_path: Path):
-    """Return the command for a separate tmux server, stopped afterwards."""
+    """Return the command for a separate tmux server, which is stopped afterwards."""
     program = shutil.which("tmux")
     if program is None:
         pytest.skip("tmux is not installed")

@@ -1,7 +1,7 @@
-"""Random bytes on the lab's terminal during a run: it survives, and the run ends with all its rounds.
+"""Random bytes on the lab's terminal during a run: the lab survives, and the run ends with all its rounds.
 
-Short by default; `--long` sends two thousand, and as many random mouse reports. They exclude keys and clicks
-that end the lab or the run.
+Short by default; `--long` sends two thousand inputs, and as many random mouse reports. They exclude keys and
+clicks that end the lab or the run.
 """
 
 import random
@@ -31,7 +31,7 @@ def strings(rng: random.Random, count: int):
             rng.choice(PIECES) if rng.random() < 0.6 else bytes(rng.choices(harmless, k=rng.randint(1, 40)))
             for _ in range(rng.randint(1, 6))
         ]
-        # Ends an open sequence, which would otherwise consume what follows or become a key.
+        # Ends an open sequence, which would otherwise consume the next input or become a key.
         yield b"".join(pieces) + b"\x1b\\"
 
 

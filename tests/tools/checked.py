@@ -29,7 +29,7 @@ KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")
 
 
 class Said(msgspec.Struct, frozen=True, order=True):
-    """A finding, or a preset's parameters (`code` is "preset"), as a record keeps it."""
+    """A finding, or a preset's parameters (`code` is "preset"), as it appears in a record."""
 
     path: str
     line: int
@@ -60,7 +60,7 @@ def load(record: Path) -> list[Said]:
 
 
 def compare(old: list[Said], new: list[Said]) -> list[str]:
-    """Return one line for each finding that went (-) or came (+), and the counts by code."""
+    """Return one line for each finding that disappeared (-) or appeared (+), and the counts by code."""
     one, two = Counter(old), Counter(new)
     gone, came = sorted((one - two).elements()), sorted((two - one).elements())
     lines = [f"{sign} {s.path}:{s.line} {s.code} {s.severity} {s.message}" for sign, s in _signed(gone, came)]
@@ -95,7 +95,9 @@ def fits(label: Label, finding: Said) -> bool:
 
 
 def score(findings: list[Said], known: list[Label]) -> tuple[dict[str, Counter[str]], list[Said]]:
-    """Return, by code, the faults, the reported ones, and findings by verdict; also the unjudged findings."""
+    """Return, by code, the labelled faults, the reported ones, and findings by verdict; also the findings
+    without a label.
+    """
     of = {label.path for label in known}
     by_path: dict[str, list[Label]] = defaultdict(list)
     for label in known:

@@ -1,4 +1,4 @@
-"""The prose check finds what it should, and nothing else."""
+"""The prose check finds the faults that it should, and no others."""
 
 from pathlib import Path
 

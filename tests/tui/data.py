@@ -49,7 +49,9 @@ def events(
     scale: float = 1.0,
     seed: str = "",
 ) -> Iterator[Event]:
-    """Yield a run's events from start to end. scale: how much slower its arms are than the script's."""
+    """Yield a run's events from start to end. scale: factor by which its arms are slower than the
+    script's.
+    """
     sweep = Sweep(axes=axes, refine=False) if axes else None
     request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
     return chain.from_iterable(Script(request, machine, rounds, scale=scale, seed=seed).batches())
@@ -71,7 +73,7 @@ def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: boo
 
 @cache
 def run_result(*, gpu: bool = True) -> RunResult:
-    """Return a sweep along samples with a crossover, or only CPU arms."""
+    """Return a sweep along samples with a crossover, or a sweep of CPU arms only."""
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
     claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11× slower")
@@ -86,7 +88,7 @@ def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
 
 @cache
 def map_result() -> RunResult:
-    """Return a sweep over samples and batch, with one cell not measured."""
+    """Return the result of a sweep over samples and batch, with one cell not measured."""
     axes = (Axis("samples", tuple(2**n for n in range(8, 21, 2))), Axis("batch", (1, 4, 16, 64)))
     result = summarise(folded(events(axes=axes, arms=(ARMS[1], ARMS[4]))))
     *points, last = result.points
@@ -96,7 +98,7 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Return rows as in a large graph: mostly as requested, some not, some copies, some folded."""
+    """Return rows as in a large graph: most as requested, some elsewhere, some copies, some folded."""
     row = PlacementRow(
         arm=ARMS[4].id, node="", op="", kind="op", device="GPU:0", to="", memory="", dtype="float32",
         requested="", reason="", bytes=0, count=1,

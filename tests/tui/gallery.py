@@ -1,4 +1,4 @@
-"""Every widget with realistic data, one page each: `python -m tests.tui.gallery [page]`."""
+"""Shows every widget with realistic data, one page each: `python -m tests.tui.gallery [page]`."""
 
 import math
 import sys
@@ -54,7 +54,9 @@ SENTENCE = (
 
 
 def sliders() -> Iterable[Widget]:
-    """The STFT's own parameters, with marks, a crossover, a bound, notes, and a device slider."""
+    """Return sliders for the STFT's own parameters, with marks, a crossover, a bound, notes, and a device
+    slider.
+    """
     values = {p.name: p.default for p in DECLARATION.parameters}
     marks = {"samples": (1_000, 10_000, 1_048_576), "frame_length": (256, 512), "dtype": ("float32",)}
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
@@ -71,7 +73,7 @@ def sliders() -> Iterable[Widget]:
 
 
 def answers() -> Iterable[Widget]:
-    """The answer with each verdict, and without one."""
+    """Return answers with each verdict, and without one."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
         panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
@@ -81,7 +83,7 @@ def answers() -> Iterable[Widget]:
 
 
 def device() -> Iterable[Widget]:
-    """Telemetry of a GPU server, after a while."""
+    """Return the telemetry of a GPU server after a while."""
     yield VerticalScroll(panel := DevicePanel())
     samples = []
     for step in range(40):
@@ -105,7 +107,7 @@ def page(
 
 
 def live(rounds: int, *, gpu: bool = True, **options: Any) -> Page:
-    """Samples of six arms."""
+    """Return samples of six arms."""
     return plot(live_chart(run_state(rounds, gpu=gpu), figures=FIGURES if gpu else {}, **options))
 
 
@@ -120,7 +122,7 @@ def without_eager(arm: str) -> bool:
 PAGES: dict[str, Page] = {
     "sliders": sliders,
     "live": live(73),
-    # Arms that are close together, over a ghost of an earlier run.
+    # Six arms that are close together, over a ghost of an earlier run.
     "close": live(140, shown=without_eager, ghosts=[run_state(110, run="r0", scale=1.08)]),
     "without_gpu": live(12, gpu=False),
     "sweep": plot(sweep_chart(run_result())),
@@ -165,7 +167,7 @@ class Gallery(App[None]):
         await self.show(self.first)
 
     async def show(self, name: str) -> None:
-        """Replace the page with that one; focus its first focusable widget."""
+        """Replace the page with the named one, and focus its first focusable widget."""
         box = self.query_one(Vertical)
         box.border_title = name.capitalize()
         await box.remove_children()

@@ -1,4 +1,6 @@
-"""The lab with a scripted runner, a stopped clock and its own presets: the same on every machine."""
+"""The lab with a scripted runner, a stopped clock and its own presets, so that it is the same on every
+machine.
+"""
 
 import asyncio
 import itertools
@@ -65,10 +67,10 @@ def lab(
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """Run the app on a screen of that size, filled and idle. messages: show them in the corner.
+    """Run the app on a screen of that size, filled and idle. messages: show messages in the corner.
 
     each: paint every report of a run, so that axes, which only grow, grow the same way each time; otherwise
-    the first two and the last, as for a fast run.
+    the first two reports and the last, as for a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -97,7 +99,7 @@ async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
 
 
 async def rest(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until nothing runs (except a held run), no message waits and everything is painted."""
+    """Wait until no run except a held one is in progress, no message waits and everything is painted."""
     quiet, end = 0, time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         quiet = quiet + 1 if await handled(app) and still(app) else 0
@@ -108,7 +110,7 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 
 def still(app: TestLab) -> bool:
-    """Return whether nothing is in progress."""
+    """Return whether no activity is in progress."""
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False
@@ -116,7 +118,7 @@ def still(app: TestLab) -> bool:
 
 
 async def press(pilot: Pilot[int], app: TestLab, keys: str | Iterable[str]) -> None:
-    """Press keys, separated by blanks or one by one, each when the lab is idle."""
+    """Press keys, separated by blanks or one by one, each once the lab is idle."""
     for key in keys.split() if isinstance(keys, str) else keys:
         await pilot.press(key)
         await rest(pilot, app)

@@ -1,4 +1,4 @@
-"""Draw every picture of the tour as SVG: `python -m tests.tui.look FOLDER [WIDTHxHEIGHT] [NAME…]`."""
+"""Draws every picture of the tour as SVG: `python -m tests.tui.look FOLDER [WIDTHxHEIGHT] [NAME…]`."""
 
 import asyncio
 import sys

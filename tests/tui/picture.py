@@ -1,4 +1,4 @@
-"""A screen as text: its characters, with the colours of each line below."""
+"""A screen as text: its characters, followed by the colours of each line."""
 
 from collections.abc import Iterable
 
@@ -9,8 +9,8 @@ from textual.app import App
 
 
 def lines(app: App[object]) -> list[list[Segment]]:
-    """Return what the terminal shows, line by line."""
-    # As Textual does before drawing: the part below a translucent page may need a redraw.
+    """Return the text that the terminal shows, line by line."""
+    # Textual does the same before drawing, because the part below a translucent page may need a redraw.
     visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 

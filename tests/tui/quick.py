@@ -1,5 +1,5 @@
-"""Speeds up Textual for tests: style sheets read once per process, and waits that end when nothing is
-pending.
+"""Speeds up Textual for tests: style sheets are read once per process, and waits end when nothing
+is pending.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """Style sheet rules for one set of variables; an app with another set leaves them to the others."""
+    """Style sheet rules for one set of variables, which apps with other variables cannot clear."""
 
     def clear(self) -> None:
         pass
@@ -23,14 +23,16 @@ parse = Stylesheet.parse
 
 
 def parsed_once(sheet: Stylesheet) -> None:
-    """Cache the parsed rules: most of an app's startup reads rules that every app of the process has."""
+    """Cache the parsed rules, because an app spends most of its startup on rules that every app of the
+    process shares.
+    """
     sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
     parse(sheet)
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replaces Textual's wait for an idle processor, which takes at least 20 ms, and a second on a
-    busy one.
+    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and a second on a busy
+    machine.
     """
     try:
         await handled(active_app.get())

@@ -1,4 +1,4 @@
-"""The lab with real runs, recorded by `tuilab history save`, for the README's pictures.
+"""The lab with real runs, recorded by `tuilab history save`, for README's pictures.
 
 `python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
 stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
@@ -28,13 +28,13 @@ from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.themes import DARK, LIGHT
 
 TOGETHER = 8
-"""Rounds that arrive at once: each arrival is painted."""
+"""Number of rounds that arrive at once. Each arrival is painted."""
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
 USUAL, TALL = (120, 40), (120, 56)
 
-# name, keys pressed since the previous picture, size.
+# Name, keys pressed since the previous picture, and size.
 VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
     ("live", ("r",), USUAL),
     ("compare", ("c",), USUAL),
@@ -73,7 +73,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """Return the lab on the recordings' host, as it was then."""
+    """Return the lab on the recordings' host, in its state at that time."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))
@@ -89,7 +89,7 @@ def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> Test
 
 
 async def draw(app: TestLab) -> dict[str, str]:
-    """Return each main view as SVG, by name; the first also in light, as `live-light`."""
+    """Return each main view as SVG, by name; the first one also in the light theme, as `live-light`."""
     out = {}
     async with opened(app, USUAL, each=True) as pilot:
         for name, keys, size in VIEWS:
@@ -112,7 +112,7 @@ class Program(msgspec.Struct):
 
 
 async def draw_program(home: Path) -> str:
-    """Return the page of the watched program, as SVG."""
+    """Return the watched program's page as SVG."""
     text = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
     watching = Watching(text.page.command, WatchOptions())
     watching.page, watching.steps = text.page, dict(text.steps)
@@ -126,7 +126,9 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """Return a sweep recorded with an emulated GPU, by name; the picture calls it emulated."""
+    """Return a sweep recorded with an emulated GPU as SVG, by name. The picture says that the GPU is
+    emulated.
+    """
     from tests.emulated_gpu.recorded import PACED
     from tests.emulated_gpu.test_pictures import beside_a_gpu
 

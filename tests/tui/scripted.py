@@ -1,4 +1,4 @@
-"""A runner without a process: plays constructed events, the same ones each time."""
+"""A runner without a process that plays synthetic events, the same ones each time."""
 
 import asyncio
 import itertools
@@ -79,14 +79,16 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Return an arm's seconds per call: CPU cheaper to start, GPU cheaper per sample, copies in between."""
+    """Return an arm's seconds per call. A CPU costs less to start, a GPU less per sample, and copies cost
+    extra.
+    """
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
     return FIXED[arm.mode][gpu] + SLOPE[gpu] * samples + copies
 
 
 class Script:
-    """The events of a run in batches, each as a worker would send it in one write."""
+    """The events of a run in batches. A worker would send each batch in one write."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Script:
         seed: str = "",
         failing: Collection[str] = (),
     ) -> None:
-        """scale: how much slower the arms are. seed: gives the same scenario other samples.
+        """scale: factor by which the arms are slower. seed: gives the same scenario other samples.
 
         failing: the modes whose arms raise.
         """
@@ -186,7 +188,7 @@ class Script:
 
 
 def phases(arm: Arm, total: float) -> dict[str, float]:
-    """Return a call's time, divided as in such calls."""
+    """Return a call's time, divided into typical parts."""
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
@@ -250,7 +252,8 @@ FORECAST = ScenarioExplanation(
 class ScriptedRunner:
     """Plays scripts at the pace of the event loop.
 
-    hold: pause a run after that many rounds until it is cancelled or released. warm: report ready by itself.
+    hold: pause a run after that many rounds until it is cancelled or released. warm: become ready without
+    a call.
     """
 
     def __init__(
@@ -271,7 +274,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """Arguments by function whose shapes must be given first."""
+        """For each function, the arguments whose shapes must be given first."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -1,4 +1,4 @@
-"""The answer opens to its full text; the first screen asks a question; what did not run takes one row."""
+"""The answer opens to its full text; the first screen asks a question; arms that did not run take one row."""
 
 import re
 
@@ -216,7 +216,7 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
 
 
 async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
-    """At some widths, all of the answer would fit in the three lines without the tag."""
+    """At some widths, the whole answer would fit into the three lines without the tag."""
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")

@@ -1,4 +1,4 @@
-"""No screen calls a claim confirmed or refuted on an emulated GPU without the word EMULATED in that line."""
+"""No line of a screen calls a claim confirmed or refuted on an emulated GPU without the word EMULATED."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ WORDS = re.compile(r"\b(confirmed|refuted)\b", re.IGNORECASE)
 
 
 def bare(shown: str) -> list[str]:
-    """The lines that show a verdict without the word."""
+    """Return the lines that show a verdict without the word EMULATED."""
     return [line for line in shown.splitlines() if WORDS.search(line) and EMULATED not in line]
 
 

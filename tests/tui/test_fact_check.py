@@ -1,4 +1,4 @@
-"""A document's claims measured in the lab: verdicts arrive one by one, it stops, continues, and writes a
+"""A document's claims are measured in the lab: verdicts arrive one by one; it stops, continues, and writes a
 page.
 """
 

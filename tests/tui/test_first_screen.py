@@ -1,5 +1,5 @@
-"""The text of the first screen answers five questions: what, where, with what result, how certain,
-what next.
+"""The text of the first screen answers five questions: what was measured, where, with what result, how
+certainly, and what to do next.
 """
 
 import re
@@ -13,7 +13,7 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 def words(app) -> str:
-    """Return the screen's text next to the presets, without frames."""
+    """Return the screen's text without the list of presets and without frames."""
     first, *rest = text(app).split("\n")
     left = app.screen.query_one("#work").region.x
     return " ".join(re.sub(r"[│╭╮╰╯─]+", " ", " ".join([first, *(line[left:] for line in rest)])).split())

@@ -1,4 +1,4 @@
-"""The history page with a real store: finding, comparing, changing, exporting, and failures."""
+"""The history page with a real store: searching, comparing, changing, exporting, and failures."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ SLOWER, FIRST, GHOST, LAPTOP, LAST = "b2" * 16, "a1" * 16, "d4" * 16, "c3" * 16,
 
 @asynccontextmanager
 async def page(tmp_path, make=some, size=(120, 40), **options):
-    """Open the page over a lab with its own history."""
+    """Open the page in a lab with its own history."""
     app = lab(tmp_path, store=lambda: make(tmp_path / "history"), **options)
     async with opened(app, size) as pilot:
         await press(pilot, app, "h")
@@ -267,7 +267,7 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "host is gpu-07 against laptop" in shown and "pci bus id: 0000:1b:00.0 against no GPU" in shown
         assert "samples is 256 against 65536" in shown
         assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
-        # The slower one, the baseline, and one on another TensorFlow.
+        # The slower run, the baseline, and a run on another TensorFlow.
         await press(pilot, app, "escape home down space end up space space c")
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)

@@ -1,4 +1,6 @@
-"""Other hosts in the lab: stops of the device slider, their workers' messages, the page that adds one."""
+"""Other hosts in the lab: stops of the device slider, their workers' messages, and the page that
+adds a host.
+"""
 
 import re
 import sys
@@ -118,7 +120,7 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """The first worker is this machine's; the host's name sets its worker's behaviour."""
+    """Run a lab whose first worker is this machine's. A host's name sets its worker's behaviour."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
@@ -127,7 +129,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Every host is this machine, in different environments."""
+    """Run a lab in which every host is this machine, in different environments."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

@@ -37,7 +37,7 @@ async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
 
 
 def other_keys(folder: Path) -> dict[str, str]:
-    """Give each action a unique key in the user's file; return them by action id."""
+    """Give each action a unique key in the user's keymap file; return the keys by action id."""
     others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
     lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
     (folder / "keymap.toml").write_text(f"[keys]\n{lines}")
@@ -46,7 +46,7 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 def read(app: TestLab) -> str:
     """Return the screen's text, after checking that it and its help contain every action's key and no
-    other.
+    others.
     """
     help = page(app.screen, app.keymap)
     prose = help.partition("## Keys")[0]
@@ -69,7 +69,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""By the action that opens it, with what opens a page over it."""
+"""The actions that open a page, each with the actions that open a further page over it."""
 
 
 async def test_with_other_keys_every_view_and_page_names_those(tmp_path):

@@ -141,7 +141,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
     async with opened(app, messages=True) as pilot:
         await press(pilot, app, "r")
         app.runner.hold = 3
-        await press(pilot, app, "b b r")  # publish: the run is resumed
+        await press(pilot, app, "b b r")  # budget publish: the run is resumed
         began, further = app.runner.measured
         assert further.id == began.id and "process 2 of" in text(app)
         await press(pilot, app, "r")
@@ -154,7 +154,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
 
 
 async def test_the_screen_never_waits_for_the_worker(tmp_path):
-    """Everything works before the worker is ready; a requested run starts when it is, or is stopped."""
+    """Everything works before the worker is ready. A requested run starts once it is, or can be stopped."""
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")

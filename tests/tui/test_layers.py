@@ -1,4 +1,4 @@
-"""A model's layers below the phases: for the arm under the cursor, with the time outside layers."""
+"""A model's layers below the phases, for the arm under the cursor, with the time outside layers."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ LAYERS = [
 
 
 def told(app, mode: str, first: str = "") -> None:
-    """Apply what a real worker reports about a model's graph arm."""
+    """Apply a real worker's reports about a model's graph arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
     layers = tuple(

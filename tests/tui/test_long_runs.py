@@ -1,4 +1,6 @@
-"""A growing run costs no more to follow, and a long one is summarised off the screen's thread."""
+"""Following a growing run costs no more over time, and a long run is summarised outside the
+screen's thread.
+"""
 
 import asyncio
 import sys
@@ -25,8 +27,9 @@ from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
-"""Rounds whose cost is compared: the least of five before each, because the garbage collector may run
-in one."""
+"""Rounds whose cost is compared. Uses the least of five rounds before each, because the garbage collector may
+run in one.
+"""
 
 
 def begun(lab_state: LabState) -> LabState:
@@ -49,8 +52,8 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Count the functions called meanwhile, including C functions: a measure of work independent of the
-    clock.
+    """Count the functions called inside the context, including C functions: a measure of work independent of
+    the clock.
     """
     count = 0
 
@@ -101,7 +104,7 @@ def test_painting_five_times_the_rounds_takes_hardly_more_calls():
 
 @pytest.fixture
 def short(monkeypatch):
-    """Treat every run as long."""
+    """Set the limit so that every run counts as long."""
     monkeypatch.setattr(module, "LONG", 0)
 
 

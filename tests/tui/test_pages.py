@@ -97,7 +97,7 @@ async def test_the_palette_finds_an_action_by_what_it_explains_before_presets(tm
 
 
 async def test_the_palette_finds_what_users_call_it(tmp_path):
-    """Actions, presets, sliders, exports and findings by the words that people type."""
+    """Users search actions, presets, sliders, exports and findings by the words that people type."""
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")
@@ -208,7 +208,7 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
 
 
 def lines_of(widget):
-    """Return what a widget shows, in one line, without the cursor it has when focused."""
+    """Return the text of a widget in one line, without the cursor that it shows when focused."""
     lines = (widget.render_line(y).text.replace("▸", " ") for y in range(widget.size.height))
     return " ".join(" ".join(lines).split())
 
@@ -371,7 +371,7 @@ async def test_every_help_page_explains_the_words_of_the_lab(tmp_path, size):
 
 
 async def test_an_idle_screen_does_not_repaint(tmp_path):
-    """An idle screen sends nothing: no timer draws."""
+    """An idle screen sends nothing, because no timer draws."""
     app = lab(tmp_path)
     drawn: list[object] = []
     async with opened(app) as pilot:

@@ -1,4 +1,4 @@
-"""A replay by its keys: pause, step, seek, speed; nothing replaces it by accident."""
+"""A replay by its keys: pause, step, seek, speed; no accidental key replaces it."""
 
 import asyncio
 
@@ -59,7 +59,7 @@ async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
         assert len(app.runner.measured) == 1
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g}×" in text(app)
-        await pilot.press("space")  # from its end it starts again
+        await pilot.press("space")  # at the end, space restarts the replay
         await until(pilot, lambda: 0 < state.shown.rounds < ROUNDS)
         await press(pilot, app, "space")
         stood = state.shown.rounds
@@ -88,7 +88,7 @@ async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
 
 
 async def test_rounds_are_replayed_at_the_chosen_speed():
-    """As a ratio within one run: the same gaps at two speeds."""
+    """Compares the same gaps at two speeds, as a ratio within one run."""
     request = LabState(settings=choose(find_preset(str(PRESETS / "stft-small.toml")))).request("quick")
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
 
@@ -114,7 +114,7 @@ async def test_rounds_are_replayed_at_the_chosen_speed():
 
 
 async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
-    """As for a user model that was not opened: the sliders are another preset's."""
+    """The sliders belong to another preset, as for a user model that was not opened."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await recorded(pilot, app)

@@ -1,6 +1,4 @@
-"""The lab's resources do not grow with the runs, pages and starts it has seen; see
-tests/benchmarks/soak.py.
-"""
+"""The lab's resources do not grow with the number of runs, pages and starts; see tests/benchmarks/soak.py."""
 
 import _sqlite3
 import asyncio
@@ -23,9 +21,9 @@ from tuilab.model.run import RunState
 KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
-"""Each page is opened twice after the first count: a leak would amount to more."""
+"""Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would add more."""
 POOLED = ("tasks", "files", "threads")
-"""Pooled resources come and go."""
+"""Resources that are pooled, so their number varies."""
 PAGES = (
     ("a", "escape"),
     ("question_mark", "escape"),
@@ -60,7 +58,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
             await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
             if number == BEFORE:
                 await press(pilot, app, [key for page in PAGES for key in page])
-            # At the same place, so that the screen is the same.
+            # Return to the same place, so that the screen is the same.
             if number % ROUND == 0:
                 await press(pilot, app, ["1"])
                 await rest(pilot, app)
@@ -90,7 +88,7 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Counted in instructions of SQLite's virtual machine, because looking at each run would take many."""
+    """Reads are counted in instructions of SQLite's virtual machine; reading every run would take many."""
     steps = 0
 
     def count() -> int:
@@ -119,7 +117,9 @@ async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path,
 
 
 def test_a_long_history_is_not_kept_in_memory(tmp_path):
-    """Each of the lab's connections kept up to 16 MB of it: 32 after some hundred runs."""
+    """Each of the lab's connections used to keep up to 16 MB of the history, so some hundred runs
+    took 32 MB.
+    """
     used = getattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_memory_used", None)
     if used is None:
         pytest.skip("this Python's SQLite does not tell what it holds")

@@ -1,4 +1,4 @@
-"""A wait in a run shows its duration, once a second, and a run in progress is not painted for it."""
+"""A wait during a run shows its duration, once a second, without painting the run again."""
 
 import asyncio
 import re
@@ -164,7 +164,7 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Failures meanwhile are counted, as with figures: the reason is a key away."""
+    """Failures are counted meanwhile, as with figures; a key shows the reason."""
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -189,7 +189,7 @@ async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
 async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The subject is shortened first, then the title; never the confidence or the stop key."""
+    """The subject is shortened first, and the title next, but never the confidence or the stop key."""
     badge = f"busy host, {'two speeds, ' * (width > 60)}± 14% (wanted ± 2%)"
     app = lab(tmp_path)
     async with opened(app, (width, 24)) as pilot:

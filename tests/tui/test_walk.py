@@ -1,5 +1,5 @@
-"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: no failures, every page can
-be left.
+"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes causes no failure, and every
+page can be left.
 
 Short by default; `--long` uses more seeds. A failed step is reported with those before it.
 `TUILAB_WALK=FIRST:LAST:STEPS` walks only these seeds, excluding the last; `TUILAB_WALK_REAL=MINUTES[:FIRST]`
@@ -53,9 +53,9 @@ PASTES = (
     "two\nlines", "[red]x[/]", "\x1b[31mred", "🙂 é ש", "x" * 300, "",
 )  # fmt: skip
 FIRST = LabScreen, WatchScreen
-"""The lab can be left from these."""
+"""Screens from which the lab can be left."""
 RESTS = 12
-"""Maximum presses of escape to leave everything."""
+"""Maximum number of presses of Escape that leave everything."""
 OWN = """\
 import tensorflow as tf
 
@@ -74,7 +74,7 @@ LEG_S = 300.0
 
 
 class WalkedRunner(ScriptedRunner):
-    """Also accepts other hosts, each like this one."""
+    """A runner that also accepts other hosts, each like this one."""
 
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
@@ -82,7 +82,7 @@ class WalkedRunner(ScriptedRunner):
 
 
 class Walk:
-    """Steps of one seed in a lab, each after the previous one was handled."""
+    """The steps of one seed in a lab. Each starts after the previous one was handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
@@ -113,7 +113,7 @@ class Walk:
         await self.pilot.press(*keys)
 
     async def offered(self) -> None:
-        """Press a key that the key bar offers; it must cause no error."""
+        """Press a key that the key bar offers. It must not cause an error."""
         found = [
             binding.binding
             for binding in self.app.screen.active_bindings.values()
@@ -126,7 +126,8 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        # An unreachable machine, whose name was typed at random, is not the fault of the key that retries it.
+        # An unreachable machine whose name was typed at random does not count as an error of the key that
+        # retries it.
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered and errs: {wrong}"
 
@@ -144,7 +145,7 @@ class Walk:
         await self.pilot.click(offset=at, times=times)
 
     async def drag(self) -> None:
-        """Drag from one place to another and beyond, and release."""
+        """Drag from one place past another, and release."""
         begun, end = self.place(), self.place()
         self.last.append(f"drag {begun} {end}")
         post, button = self.pilot._post_mouse_events, {"button": 1}
@@ -170,7 +171,7 @@ class Walk:
         await handled(self.app)
 
     async def leave(self) -> None:
-        """Press escape until the lab is shown, wherever it was."""
+        """Press Escape until the lab is shown, from any page."""
         pages = [type(screen).__name__ for screen in self.app.screen_stack]
         for _ in range(RESTS):
             if isinstance(self.app.screen, FIRST) or self.app.leaving:
@@ -180,7 +181,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """Record exceptions in Textual workers as failures, too."""
+    """Count exceptions in Textual workers as failures, too."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -192,7 +193,9 @@ def heed(wrong: list[BaseException | str], put: Any) -> None:
 
 
 async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
-    """Walk while `more(steps)` is true; return the steps. Raises failures, with the steps that led there."""
+    """Walk while `more(steps)` is true; return the number of steps. Raises failures, with the steps that led
+    there.
+    """
     asyncio.get_running_loop().set_exception_handler(
         lambda loop, found: wrong.append(found.get("exception") or found["message"])
     )
@@ -254,7 +257,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """The lab as a user has it, with the shipped presets and its own history."""
+    """Run the lab as a user has it, with the shipped presets and its own history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -264,7 +267,7 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk for some minutes or until `end`, no faster than runs can start; as `walk`."""
+    """Walk like `walk` for some minutes or until `end`, no faster than runs can start."""
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
     async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):
@@ -273,7 +276,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
         async def paced() -> None:
             await step()
-            # Most steps follow at once, some after a run has figures.
+            # Most steps follow immediately, some once a run has figures.
             await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
 
         going.step = paced  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""A watched program on the screen: what it shows, what its keys do, why a part of it is empty."""
+"""A watched program on the screen: its contents, its keys, and why a part of it is empty."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 @asynccontextmanager
 async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
-    """Run the app with its program on the screen."""
+    """Run the app with the program on its screen."""
     async with app.run_test(size=size) as pilot:
         await settled(pilot, app)
         yield pilot
@@ -53,7 +53,7 @@ async def test_with_other_keys_the_page_names_those(tmp_path: Path, made) -> Non
     others = other_keys(tmp_path)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        for played in (False, True):  # before anything is known about it, and after
+        for played in (False, True):  # before anything is known about the program, and afterwards
             if played:
                 watched.play(made)
             for key in TITLES:
@@ -106,7 +106,7 @@ async def test_the_page_works_without_colours_and_in_ascii(tmp_path: Path, made,
 
 
 async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
-    """Before TensorFlow, before a step, and if there was none at all."""
+    """Covers the time before TensorFlow, the time before a step, and a program without any step."""
     app = lab(tmp_path, watching=made)
     async with opened(app, SIZES[0]) as pilot:
 
@@ -151,7 +151,7 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
-    """As a thread reports it: steps, findings, the end; the cursor keeps its place."""
+    """A thread reports steps, findings and the end; the cursor keeps its place."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
@@ -322,7 +322,7 @@ async def test_leaving_an_ended_program_asks_nothing(tmp_path: Path, made) -> No
 async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program(
     tmp_path: Path, made, running
 ) -> None:
-    """It is measured at once, unless a program is still running."""
+    """The preset is measured at once, unless a program is still running."""
     watched.play(made)
     if not running:
         watched.end(made, 0)

@@ -1,4 +1,4 @@
-"""The screens for the pictures, and the keys that lead from one to the next."""
+"""The screens for the pictures, and the keys that lead from one screen to the next."""
 
 import itertools
 from collections.abc import Callable
@@ -7,7 +7,8 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSa
 
 SIZES = ((80, 24), (120, 40))
 
-# name, keys pressed since the previous picture. It starts with the first preset open and nothing measured.
+# Name, and keys pressed since the previous picture. The tour starts with the first preset open and nothing
+# measured.
 TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("first", ()),
     ("live", ("r",)),
@@ -41,7 +42,7 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Make the device view show one sample, the same on every machine, and a race its end."""
+    """Make the device view show a single sample, the same on every machine, and make a race show its end."""
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
     from tuilab.tui.widgets import race

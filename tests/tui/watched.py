@@ -1,4 +1,4 @@
-"""A watched program with constructed events: the same on every machine, without a process."""
+"""A watched program with synthetic events, the same on every machine, without a process."""
 
 import itertools
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
 
 
 def hello() -> Hello:
-    """TensorFlow was imported."""
+    """Return the message that TensorFlow was imported."""
     return Hello(pid=7, parent=1, script=FILE, python="3.11.7", tensorflow="2.21.0", began=0.0, now=1.0)
 
 
@@ -87,7 +87,7 @@ def events() -> list[Told]:
 
 
 def seen() -> Seen:
-    """Return what a profiler window shows of its steps."""
+    """Return the results of a profiler window over the program's steps."""
     step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
     ops = {
         Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,
@@ -105,20 +105,20 @@ def sample(at: int) -> DeviceSample:
 
 
 def hear(made: Watching) -> None:
-    """Send it all events before a profiler window."""
+    """Send the program all events before a profiler window."""
     for told in events():
         made.take(1, told, None)
     made.draw()
 
 
 def play(made: Watching) -> None:
-    """Send it all events, with a profiler window at the end."""
+    """Send the program all events, with a profiler window at the end."""
     hear(made)
     look(made)
 
 
 def look(made: Watching) -> None:
-    """Send it a profiler window, and the machine's activity meanwhile."""
+    """Send the program a profiler window, and the machine's activity during it."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())

@@ -23,19 +23,20 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waited for a processor that others used"
-"""The note on a page if the machine was busy; fewer findings are reported then."""
+"""The note on a page if the machine was busy; the page then reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
 class Zygote:
-    """The process that forks programs."""
+    """The process that forks the programs."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": "", **environment}
         environment.pop("TUILAB_TESTS_FORKED", None)
         self.environment = environment
         self.process = subprocess.Popen(
-            # As text, so that its own frames, whose loop serves all programs, belong to no user's file.
+            # Passed as text, so that its own frames, whose loop serves all programs, do not count as a user's
+            # file.
             [sys.executable, "-c", Path(__file__).with_name("zygote.py").read_text()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -64,7 +65,7 @@ class Zygote:
 
 @cache
 def zygote(environment: tuple[tuple[str, str], ...] = ()) -> Zygote:
-    """Return the zygote for each environment that affects TensorFlow's import."""
+    """Return the zygote for the environment variables that affect TensorFlow's import."""
     return Zygote(dict(environment))
 
 
@@ -74,7 +75,7 @@ def watched(
     options: WatchOptions | None = None,
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
-    """Return a program's page and output. beside: sets what was observed besides the program."""
+    """Return a program's page and output. beside: sets the observations of the machine around the program."""
     program = Watched((str(file),))
     listener = Listener(program.take)
     output = listener.folder / "output"
@@ -94,7 +95,7 @@ def watched(
 
 
 def others_s() -> float:
-    """Return the processor seconds of this machine so far, except those of this test and its programs."""
+    """Return the processor seconds of this machine so far, without those of this test and its programs."""
     of = psutil.cpu_times()
     own = [psutil.Process(), *psutil.Process().children(recursive=True)]
     used = [each.cpu_times() for each in own if each.is_running()]
@@ -103,7 +104,9 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require and allow, and the lines marked with each."""
+    """Return the codes that a program's first lines require and allow, and the lines that are marked with
+    each code.
+    """
     text = file.read_text()
     match = EXPECTS.search(text)
     may = MAY.search(text)

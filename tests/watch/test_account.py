@@ -1,4 +1,4 @@
-"""A watched program's account: rows that add up, a tree by line, and a headline with what took long."""
+"""A watched program's account: rows that add up, a tree by line, and a headline about the longest parts."""
 
 import sys
 import time
@@ -137,7 +137,7 @@ def test_predicting_row_by_row_puts_the_time_on_that_line(tmp_path: Path) -> Non
     assert spent == sum(
         row.seconds
         for row in page.account
-        # A forked test process may not know the program's folder.
+        # In a forked test process, the program's folder may be unknown.
         if row.call == "Model.predict" and Path(row.stack[-1]).name == f"predict_row_by_row.py:{line}"
     )
     assert spent > 0.3 * page.lasted_s

@@ -27,7 +27,7 @@ for n in range(100):
 
 
 def process(*, nodes: tuple[tuple[str, str, str, str, int], ...] = ()) -> Process:
-    """A user function, called a hundred times."""
+    """Return a process with a user function that was called a hundred times."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Function(number=0, name="step", file=FILE, line=4, own=True, caller=(FILE, 10)))
@@ -99,7 +99,7 @@ def test_a_cache_keeps_nothing_random_and_no_endless_data(
 
 
 def test_no_share_exceeds_the_whole() -> None:
-    """A product on two threads at once takes more thread time than the step lasts."""
+    """A product that runs on two threads at once takes more thread time than the step lasts."""
     of = process(nodes=(("mul", "MatMul", "float64", FILE, 5),))
     seen = Seen(steps=[{"compute on CPU": 0.009, "dispatch": 0.001}] * 20)
     seen.ops = {Key("MatMul", "mul", "CPU"): 0.018}

@@ -1,5 +1,5 @@
-"""A step captured in a running program by the real observer: written at its next call, opened at its own
-batch.
+"""The real observer captures a step in a running program: at its next call, it is written, and it opens at
+its own batch size.
 """
 
 import json
@@ -93,7 +93,9 @@ WAY()
 def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     tmp_path: Path, way: str, name: str, arguments: list[str]
 ) -> None:
-    """Captures the method that holds the tape, with its object and closure, and Keras' own step under run_eagerly."""
+    """Captures the method that contains the tape, with its object and closure, and Keras' own step under
+    run_eagerly.
+    """
     told, folder = caught(tmp_path, EAGER.replace("WAY", way))
     assert [each.problem for each in told] == [""] and isinstance(told[0].number, tuple)
     manifest = json.loads((folder / MANIFEST).read_text())
@@ -116,7 +118,9 @@ def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fi
 
 
 def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
-    """Run a program, capture its step as soon as there is one; return the outcome and the step's folder."""
+    """Run a program, and capture its step as soon as there is one; return the outcome and the step's
+    folder.
+    """
     file, folder = tmp_path / "train.py", tmp_path / "step"
     file.write_text(text)
     program, told = Watched((str(file),)), list[Caught]()

@@ -44,7 +44,7 @@ def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
 
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
 def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s: float, told: bool) -> None:
-    """Not if it sleeps, which a prefetch hides."""
+    """A map that sleeps is not reported, because a prefetch hides it."""
     process = Process()
     for message in events():
         if isinstance(message, Hello):
@@ -64,9 +64,9 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
 
 
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
-    """Each of 20 rates is a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
+    """Each of 20 rates causes a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
 
-    The one trace that remains may take 60 ms in another process.
+    The single trace that remains may take 60 ms in another process.
     """
     process, calls, at = Process(), [], 2.0
     for _ in range(20):
@@ -86,7 +86,7 @@ def test_time_of_retraced_calls_can_be_gained_too() -> None:
 
 
 def test_profiling_does_not_reduce_the_time_between_calls() -> None:
-    """A step of 1 ms and a callback of 5 ms; profiled, the step takes 2 ms."""
+    """The step takes 1 ms, or 2 ms when profiled, and the callback 5 ms."""
     process = Process()
     calls = tuple((0, 2.0 + n * 0.006, 2.001 + n * 0.006, False) for n in range(200))
     process.apply(Hello(pid=7, parent=1, now=1.0))
@@ -101,8 +101,8 @@ def test_profiling_does_not_reduce_the_time_between_calls() -> None:
 
 
 def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
-    """A step of 2 ms, 1.5 ms of it launching ops: the threads they wake have slept for 5 ms during a
-    callback.
+    """The step takes 2 ms, 1.5 ms of which launch ops; the threads that they wake have slept for 5 ms during
+    a callback.
     """
     process = Process()
     calls = tuple((0, 2.0 + n * 0.007, 2.002 + n * 0.007, False) for n in range(200))
@@ -119,7 +119,9 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
-    """One wait is reported once: Python in the map, and a missing prefetch, gain no more than the wait."""
+    """A single wait is reported once: fixing Python in the map, and adding a prefetch, gain no more than the
+    wait.
+    """
     process = Process()
     for told in events():
         process.apply(told)
@@ -134,4 +136,4 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, part of input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43×", "the same", "the same"]
-    assert "the same" not in gain(parts[0], parts)  # if the other is not visible
+    assert "the same" not in gain(parts[0], parts)  # if the other finding is not visible

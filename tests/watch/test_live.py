@@ -1,4 +1,4 @@
-"""What a screen shows of a program while it runs."""
+"""The screen of a program while it runs."""
 
 import socket
 import sys
@@ -29,7 +29,9 @@ for _ in range(100):
 def test_the_first_step_and_its_device_activity_are_shown_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program's own steps are the clock: 50 ms each, and at most forty have passed (two seconds)."""
+    """The program's own steps serve as the clock: each takes 50 ms, and at most forty have passed (two
+    seconds).
+    """
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     file = tmp_path / "train.py"
@@ -60,7 +62,7 @@ def test_the_first_step_and_its_device_activity_are_shown_at_once(
 
 @pytest.mark.smoke
 def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note names the fault; the program's end and exit code are still noticed."""
+    """A note names the error, and the program's end and exit code are still noticed."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
 
     def fails(*_: object, **__: object) -> None:
@@ -80,7 +82,7 @@ def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: p
 
 
 def test_a_message_that_fails_does_not_end_the_listener() -> None:
-    """Its fault is noted, and later messages are handled."""
+    """The error is noted, and later messages are handled."""
     taken: list[str] = []
 
     def take(number: int, message: Told, file: Path | None) -> None:

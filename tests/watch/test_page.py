@@ -1,4 +1,4 @@
-"""What a watched program's page shows about the devices that its ops ran on."""
+"""A watched program's page and the devices on which its ops ran."""
 
 import msgspec
 import pytest
@@ -41,7 +41,7 @@ def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
 
 
 def test_the_ops_of_a_window_count_by_its_steps() -> None:
-    """A window with few slow steps, as on a busy host, would otherwise count as much as a long one."""
+    """Otherwise, a window with few slow steps, as on a busy host, would count as much as a long one."""
     process, key = Process(), Key("MatMul", "dense/MatMul", "CPU")
     for told in events():
         process.apply(told)
@@ -80,9 +80,9 @@ def test_the_share_of_each_device_is_printed_with_its_single_reason(others, says
 @pytest.mark.parametrize(
     ("scopes", "found"),
     [
-        # Entered for the second time in their graph, as in the training of a Keras model.
+        # Scopes that their graph enters for the second time, as in the training of a Keras model.
         (("model_1/conv2d_1", "model_1/conv2d_1_2", "model_1/dense_2_1"), ("conv2d", "conv2d_1", "dense_2")),
-        # By their own names.
+        # Scopes with their own names.
         (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),
     ],
 )

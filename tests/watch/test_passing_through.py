@@ -1,5 +1,5 @@
-"""A watched program runs as if unwatched: output, exit code, input, signals, tracebacks; and nothing
-is left.
+"""A watched program runs as if unwatched: output, exit code, input, signals, tracebacks; and no file or
+process is left.
 """
 
 import json
@@ -67,7 +67,7 @@ for _ in range(200):
 
 @pytest.mark.slow
 def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(tmp_path: Path) -> None:
-    """As libraries do that support several frameworks."""
+    """Libraries that support several frameworks ask in this way."""
     _, watched = both(tmp_path, ASKS_FIRST)
     page = (tmp_path / "page.txt").read_text()
     assert watched.returncode == 0 and "TensorFlow was not seen" not in page, page
@@ -75,7 +75,7 @@ def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(t
 
 @pytest.mark.slow
 def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
-    """Only the program's own author turns TensorFlow's log off."""
+    """TensorFlow's log is on, because only the author of a program may turn it off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     command = [
         *TUILAB,
@@ -124,7 +124,7 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
 
 
 def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
-    """It is not waited for, and writes its file although the lab has gone."""
+    """The program's end does not wait for the daemon, which writes its file although the lab has gone."""
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"
@@ -201,7 +201,7 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """As with Ctrl-Z and `fg`: its system call is interrupted, which Python may take for a signal of any
+    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may take for a signal of any
     number.
     """
     file = tmp_path / "train.py"
@@ -245,7 +245,7 @@ def test_watching_works_with_a_long_temporary_folder_name(
 
 
 def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
-    """Its end may be reported to a thread that drops it."""
+    """The program's end may be reported to a thread that drops the report."""
     listener = Listener(lambda *_: None)
     try:
         assert [run(["true"], listener) for _ in range(8)] == [0] * 8
@@ -285,7 +285,7 @@ def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
     shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
-    assert shown == wanted  # the part before it has the times of TensorFlow's own log
+    assert shown == wanted  # the part before it contains times from TensorFlow's own log
 
 
 @pytest.mark.slow
@@ -338,7 +338,7 @@ print("done", flush=True)
 
 @pytest.mark.slow
 def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
-    """Two spawned children that import TensorFlow, one of which leaves with os._exit."""
+    """The program spawns two children that import TensorFlow; one of them leaves with os._exit."""
     file, out = tmp_path / "train.py", tmp_path / "page.json"
     file.write_text(
         "import multiprocessing, os\n"

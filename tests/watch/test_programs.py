@@ -1,4 +1,6 @@
-"""Faulty programs: each fault is reported with its line and nothing else; good programs get no findings."""
+"""Faulty programs: each fault is reported with its line, and nothing else is; good programs get
+no findings.
+"""
 
 import dataclasses
 import os
@@ -26,17 +28,17 @@ CI = {
     "good_fit_dataset",
     "good_loop",
 }
-"""One for each kind of fault, and good ones; the others run with --long."""
+"""One program for each kind of fault, and good ones; the others run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Minimum share of the processors with which others disturb a program."""
+"""Minimum share of the processors that other processes use if they disturb a program."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
 
 
 def programs(files: list[Path], ci: set[str]) -> list[object]:
-    """Return each as a test parameter."""
+    """Return each program as a test parameter."""
     return [
         pytest.param(file, id=file.stem, marks=() if file.stem in ci else pytest.mark.long) for file in files
     ]
@@ -45,7 +47,7 @@ def programs(files: list[Path], ci: set[str]) -> list[object]:
 def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
     """Assert that exactly the expected findings are reported, with their lines.
 
-    Shares of a step depend on the other users of the processors: a run that they disturbed is repeated.
+    Shares of a step depend on other users of the processors, so a disturbed run is repeated.
     """
     for _ in range(3):
         before = others_s()
@@ -86,7 +88,7 @@ def test_exactly_the_faults_of_a_program_on_an_emulated_gpu_are_reported(
 def on_gpu(
     file: Path, emulated_gpu: Environment, beside: Callable[[Watched], None] = lambda program: None
 ) -> tuple[Page, str]:
-    """Run a program with emulated GPUs: one, or as many as it requests."""
+    """Run a program with emulated GPUs: one GPU, or as many as the program requests."""
     text = file.read_text()
     gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
     made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))
@@ -95,7 +97,7 @@ def on_gpu(
 
 @pytest.mark.slow
 def test_layers_have_the_names_of_the_program(tmp_path: Path) -> None:
-    """In the graph of `fit`, which renumbers every scope, and of a function that uses the model."""
+    """Covers the graph of `fit`, which renumbers every scope, and a function that uses the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
         file.write_text(LAYERED + training)
@@ -128,7 +130,7 @@ for number in range(300):
 
 @pytest.mark.slow
 def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> None:
-    """Other users of its GPU, nearly exhausted memory, and unused tensor cores."""
+    """Covers other users of the program's GPU, nearly exhausted memory, and unused tensor cores."""
 
     def beside(program: Watched) -> None:
         (process,) = program.processes.values()
@@ -144,7 +146,7 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
         program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     expected, found = {"gpu-shared", "memory", "mixed-precision"}, set[str]()
-    for _ in range(3):  # if others use the processors, the products are less than half of a step
+    for _ in range(3):  # if others use the processors, the products take less than half of a step
         page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
         assert page.exit_code == 0, printed
         found |= {f.code for f in page.findings}
@@ -158,7 +160,9 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
 def test_a_variable_that_names_a_gpu_that_does_not_exist_is_reported_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    """Set before TensorFlow is imported, or later, but before it opens its devices."""
+    """The variable is set before TensorFlow is imported, or later, but before TensorFlow opens its
+    devices.
+    """
     look = hardware.look
     monkeypatch.setattr(hardware, "look", lambda where: dataclasses.replace(look(where), gpus=(H200,)))
     file = tmp_path / "train.py"
@@ -189,7 +193,9 @@ for _ in range(2000):
 def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Found with the program's own interpreter; not reported on a machine without a GPU."""
+    """The cause is found with the program's own interpreter. It is not reported on a machine without
+    a GPU.
+    """
     from tuilab.doctor import examine
 
     asked = []

@@ -1,4 +1,4 @@
-"""The account agrees with the clocks that programs read themselves."""
+"""The account agrees with the clocks that the programs read themselves."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,9 @@ from tests.watch.timed import KIND, programs, text
 
 ALL = programs()
 MOST_OFF, MOST_OFF_SECTION, MOST_UNKNOWN = 0.05, 0.10, 0.02
-"""Shares of the wall time: for all lines of the program, for a section, and for unknown time."""
+"""Maximum deviations as shares of the wall time: for all lines of the program, for a section, and for unknown
+time.
+"""
 
 
 @pytest.mark.slow

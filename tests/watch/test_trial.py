@@ -1,4 +1,4 @@
-"""A finding's change, measured on a captured step: faster, compared, and refused with the reason."""
+"""A finding's change, measured on a captured step: faster, compared, or rejected with the reason."""
 
 import subprocess
 import sys
@@ -54,7 +54,7 @@ def captured(folder: Path, body: str) -> str:
 
 
 def speedup_of(tried: Tried) -> float:
-    """Return the step's speedup. Its interval needs more rounds than a busy host has time for."""
+    """Return the step's speedup. An interval would need more rounds than a busy host has time for."""
     assert tried.step is not None, tried
     low, high = tried.step_ci95 or (tried.step, tried.step)
     assert low <= tried.step <= high, tried

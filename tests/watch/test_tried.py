@@ -1,4 +1,4 @@
-"""A finding's change, tried from the screen of a program that runs."""
+"""The change of a finding, tried from the screen of a running program."""
 
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def test_enter_on_a_finding_measures_its_change_on_the_caught_step(tmp_path: Pat
     with opened(tmp_path, (160, 50), "watch", "train.py", env=env, command=COMMAND) as terminal:
         terminal.see("eager-step", "train.py:8", seconds=120)
         terminal.press("\r")
-        # The program's gain needs a window of the profiler, which may come after the trial.
+        # The program's gain requires a profiler window, which may come after the trial.
         terminal.see("for the step, ", "for the program: the step as a graph", seconds=240)
         terminal.press("A")
         terminal.see("measured: ", "; the results ", seconds=60)

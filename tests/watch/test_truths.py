@@ -1,4 +1,6 @@
-"""A watched step's parts against the program's own timers, and a fix's gain against the promised one."""
+"""The parts of a watched step agree with the program's own timers, and the gain from a fix with
+the estimate.
+"""
 
 import json
 from collections.abc import Callable
@@ -140,7 +142,7 @@ for number in range(100):
     step(many).numpy()
 print(json.dumps({LENGTH_S}))
 """
-"""A copy to the device, a kernel and a copy back, each of that length."""
+"""A program with a copy to the device, a kernel and a copy back, each of that length."""
 Environment = Callable[..., dict[str, str]]
 
 
@@ -239,6 +241,6 @@ def test_fixing_a_fault_gains_no_more_than_predicted(tmp_path: Path, name: str) 
 
 
 def whole(program: Watched) -> float:
-    """Return seconds from the first step's start to the last one's end."""
+    """Return seconds from the start of the first step to the end of the last one."""
     (process,) = program.processes.values()
     return process.steps.ends[-1] - process.steps.starts[0]

@@ -1,4 +1,5 @@
-"""Thirty programs that time their own sections, assembled from parts: for the account of a watched program.
+"""Thirty programs that time their own sections, assembled from parts, to test the account of a watched
+program.
 
 A program prints one line of JSON at its end: the seconds of each section, and of the whole file.
 """
@@ -52,7 +53,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The phase in which such a section spends its time."""
+"""The kind of time that such a section spends."""
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})",
     "class": (
@@ -63,7 +64,7 @@ STYLES = {
 
 
 def programs() -> list[tuple[str, tuple[str, ...]]]:
-    """Return the style and the sections of thirty programs: each section is in eight of them."""
+    """Return the style and the sections of thirty programs. Each section occurs in eight of them."""
     names, styles = list(SECTIONS), list(STYLES)
     starts = [start for start in range(len(names)) for _ in range(2)]
     return [
@@ -76,7 +77,7 @@ def programs() -> list[tuple[str, tuple[str, ...]]]:
 
 
 def text(style: str, names: tuple[str, ...]) -> str:
-    """Return the program's source. Sections last from 0.6 s to 1.5 s."""
+    """Return the program's source. Its sections last from 0.6 s to 1.5 s."""
     body = [
         STYLES[style].format(name=name, code=SECTIONS[name], least=0.6 + 0.3 * number)
         for number, name in enumerate(names)

@@ -20,7 +20,7 @@ Act = Callable[[Any], Awaitable[Any]]
 
 @pytest.fixture
 def with_shared(worker: Worker) -> Callable[[Act], Any]:
-    """Replaces a command's `with_lab`, so that it starts no worker of its own."""
+    """Replace a command's `with_lab`, so that it starts no worker of its own."""
 
     async def send(request: Request) -> None:
         worker.send(request)

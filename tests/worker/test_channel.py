@@ -41,7 +41,7 @@ def test_printed_text_does_not_reach_the_protocol():
         "channel.send(e.Log(text='an event'))\n"
         "assert sys.stdin.read() == ''\n"
     )
-    # Its input stays open meanwhile, because it would exit at its end.
+    # The worker's input stays open meanwhile, because the worker would exit at its end.
     with start(code) as process:
         out, err = process.stdout.read(), process.stderr.read()
     assert e.decode(out) == e.Log(text="an event")
@@ -58,7 +58,7 @@ def test_a_worker_ends_when_its_reader_closes():
 
 
 def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
-    """As in the self-test, which compares fresh workers with forked ones."""
+    """The self-test runs workers in this way to compare fresh ones with forked ones."""
     monkeypatch.setenv("TUILAB_MARK", "given by the runner")
     inner = (
         "import subprocess\n"
@@ -107,7 +107,7 @@ def test_a_run_marked_to_be_kept_finishes_without_a_reader(tmp_path, store):
     process.stderr.close()
     assert collect(store, tmp_path) == Found(finished=("r1",))
     assert store.runs()[0].status == "ok"
-    # From the start of the file, so unread events are included too.
+    # Read from the start of the file, so that unread events are included.
     assert store.state("r1").rounds == 20
     assert not list(tmp_path.glob("r1*"))
 
@@ -140,7 +140,7 @@ def test_a_file_about_to_receive_a_run_is_not_touched(tmp_path, store, monkeypat
         found.append(collect(store, tmp_path))
 
     (tmp_path / "r0.new").touch()
-    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # whose writer was killed before it wrote
+    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # the writer was killed before it wrote
     with monkeypatch.context() as patch:
         patch.setattr("tuilab.spool.write_all", looked_at)
         kept = Spool("r1", str(tmp_path))
@@ -168,7 +168,7 @@ def test_a_detached_run_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
     while not part.exists() or part.read_bytes().count(b'"round"') < 2:
         time.sleep(0.01)
     before = collect(store, folder(tmp_path))
-    # A worker has its own group; this one shares the test's, so only the process is signalled.
+    # A worker has its own group, but this one shares the test's, so only the process is signalled.
     process.terminate()
     process.wait(timeout=10)
     process.stderr.close()

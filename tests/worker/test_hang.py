@@ -1,4 +1,4 @@
-"""A run whose call hangs ends by itself, with a reader and without one."""
+"""A run whose call hangs ends by itself, with and without a reader."""
 
 import json
 import subprocess

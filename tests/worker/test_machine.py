@@ -15,7 +15,7 @@ from tuilab.worker.measure.caveats import of_gpus
 from tuilab.worker.roofs import roofed
 
 BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
-"""As `tf.sysconfig.get_build_info` of TensorFlow 2.21 lists them."""
+"""The list in `tf.sysconfig.get_build_info` of TensorFlow 2.21."""
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_emulated_gpu_has_no_roofs() -> None:
 
 
 def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow creates a device with its context to describe it, each time, for each visible one."""
+    """To describe a device, TensorFlow creates it with its context, each time, for each visible one."""
     asked: list[str] = []
 
     def listed(config: SimpleNamespace) -> list[SimpleNamespace]:

@@ -250,7 +250,7 @@ def test_given_inputs_are_used_and_checked(worker, models):
 
 
 def hostile(folder, models, name):
-    """Return a hostile file made from a sound one."""
+    """Return a hostile file made from a valid one."""
     path = folder / f"{name}.keras"
     sound = (models / "net.keras").read_bytes()
     if name == "truncated":
@@ -360,7 +360,7 @@ def test_damaged_folders_and_data_are_refused_in_a_sentence(worker, models, tmp_
 
 
 class Leaves:
-    """Writes a file when unpickled."""
+    """Writes a file when it is unpickled."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -411,7 +411,7 @@ def test_shares_of_the_layers_add_up_to_the_call(worker, models, file, layer, ki
 
 
 def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
-    """For a SavedModel whose ops are in functions that its signature calls."""
+    """Uses a SavedModel whose ops are in functions that its signature calls."""
     layers = tf.keras.layers
     net = tf.keras.Sequential(
         [
@@ -424,7 +424,7 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     net.export(str(tmp_path / "graph"), verbose=False)
     workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
-    # A fresh process: in this one, memory freed by earlier tests would hide what the call takes.
+    # Use a fresh process, because memory freed by earlier tests would hide the memory that the call takes.
     ran = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path / "graph")], capture_output=True, text=True, check=True
     )
@@ -475,7 +475,7 @@ np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
 
 
 def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
-    """Also for the second step, which shows the first one's changes of weights and Adam state."""
+    """This includes the second step, which shows the first step's changes of weights and Adam state."""
     (tmp_path / "capture.py").write_text(CAPTURE)
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     subprocess.run([sys.executable, tmp_path / "capture.py", tmp_path], check=True, env=env, timeout=120)

@@ -1,4 +1,4 @@
-"""The next worker removes what a killed worker's AutoGraph left."""
+"""The next worker removes the files that AutoGraph left in a killed worker."""
 
 import os
 import subprocess

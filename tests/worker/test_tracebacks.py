@@ -7,7 +7,7 @@ from tuilab.worker.tracebacks import cause, lacks_memory, user_traceback
 
 
 class Mute(Exception):
-    """An error whose text raises."""
+    """An error that raises when its text is requested."""
 
     def __str__(self) -> str:
         raise KeyError("no text")

@@ -1,4 +1,6 @@
-"""Hashes of user code stored with each process: of its file, and of the user modules it imports."""
+"""Hashes of user code that are stored with each process: of its file, and of the user modules that it
+imports.
+"""
 
 import sys
 

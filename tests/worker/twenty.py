@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 Save = Callable[[Any, Path], Path]
-"""Given TensorFlow and an empty folder: creates the model and returns the file, or the folder of its
-graph."""
+"""A function that takes TensorFlow and an empty folder, creates the model and returns the file, or the folder
+of its graph.
+"""
 
 SCALE = """
 import keras
@@ -21,16 +22,16 @@ class Scale(keras.layers.Layer):
     def call(self, x):
         return x * self.by
 """
-"""A user's own layer, as `--code` takes it."""
+"""A user's own layer, for `--code`."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A model and what to find about it.
+    """A model and the expected results.
 
     parameters: its sliders except the dtype. lacks: what cannot run (a mode, a mode of a variant, a variant
-    in a precision), with a word of the reason. trains: it has a training step. signature: after the folder's
-    name. small: quick to measure.
+    in a precision), with a word from the reason. trains: it has a training step. signature: follows the
+    folder's name. small: quick to measure.
     """
 
     save: Save
@@ -128,7 +129,7 @@ def many(keras: Any) -> Any:
 
 
 def heads(keras: Any) -> Any:
-    """One body, two heads, each with its own loss."""
+    """Build a body with two heads, each with its own loss."""
     layers = keras.layers
     given = keras.Input((10,))
     body = layers.Dense(16, activation="relu")(given)
@@ -201,7 +202,7 @@ def subclassed(tf: Any, folder: Path) -> Path:
 
 
 def several(tf: Any, folder: Path) -> Path:
-    """As in TF-Hub: one body, two uses of it."""
+    """Build one body that is used twice, as in TF-Hub."""
     root = tf.Module()
     root.table = tf.Variable(tf.random.stateless_normal((30, 6), (1, 2)))
     spec = tf.TensorSpec([None], tf.int64)

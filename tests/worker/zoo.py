@@ -48,10 +48,11 @@ def swish2(x):
 
 @dataclass(frozen=True)
 class Kind:
-    """A model file. It is measured with `values`, unless `refused` has words of the message that rejects it.
+    """A model file. It is measured with `values`, unless `refused` has words from the message that rejects
+    it.
 
-    says: words of a sentence about the measured model. inputs: what each input contains, in words. code: the
-    file for `--code`. given: the arguments of `--input`.
+    says: words from a sentence about the measured model. inputs: what each input contains, in words. code:
+    the file for `--code`. given: the arguments of `--input`.
     """
 
     save: Save
@@ -206,7 +207,9 @@ def weights_only(tf: Any, folder: Path) -> Path:
 
 
 def _own(folder: Path) -> dict[str, Any]:
-    """Write and run the file, registered under the folder's name: a worker keeps what an earlier `--code` registered."""
+    """Write and run the file, registered under the folder's name, because a worker keeps the classes that an
+    earlier `--code` registered.
+    """
     text = OWN.replace('"own"', f'"{folder.name}"')
     (folder / "own.py").write_text(text)
     room: dict[str, Any] = {}

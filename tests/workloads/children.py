@@ -1,10 +1,12 @@
-"""The child processes of the tests."""
+"""Child processes that the tests start."""
 
 import sys
 
 
 def echo(pipe, settings):
-    """Answer each message with itself and the settings; print, which is not an answer; leave on request."""
+    """Answer each message with itself and the settings; print text that is not an answer; leave on
+    request.
+    """
     while True:
         message = pipe.take()
         print("this goes to the log", flush=True)

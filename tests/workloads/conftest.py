@@ -1,4 +1,4 @@
-"""Workloads built in this process, without a worker: tests check their numbers, not their times."""
+"""Workloads built in this process, without a worker. Tests check their numbers, not their times."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ class Made:
     ears: Ears = field(default_factory=Ears)
 
     def call(self) -> Any:
-        """Call it once inside the case's scope."""
+        """Call the case once inside its scope."""
         with self.case.scope():
             return self.case.call()
 
@@ -45,7 +45,7 @@ Make = Callable[..., Made]
 
 
 def marks(case: Case) -> dict[str, float]:
-    """Return the seconds of what a call marks for a profile, in call order."""
+    """Return the seconds of each part that a call marks for a profile, in order."""
     spent: dict[str, float] = {}
 
     @contextmanager
@@ -61,7 +61,7 @@ def marks(case: Case) -> dict[str, float]:
 
 @pytest.fixture
 def make(tf: Any) -> Iterator[Make]:
-    """Build a workload's arm; closed when the test ends."""
+    """Return a function that builds a workload's arm, which is closed when the test ends."""
     made: list[Made] = []
 
     def build(

@@ -1,4 +1,6 @@
-"""How much memory arms really take: run as a program, which prints (declared, seen) bytes for each case."""
+"""Measures how much memory arms really take. Run as a program, it prints (declared, seen) bytes for each
+case.
+"""
 
 import gc
 import json

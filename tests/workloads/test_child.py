@@ -1,4 +1,4 @@
-"""Child processes: asked, answered, and never left behind."""
+"""Child processes are started and asked, and never left behind."""
 
 import time
 
@@ -13,7 +13,7 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """Return the processes started since the test began; other tests of the session have theirs."""
+    """Return the processes started since the test began; other tests of the session have processes too."""
     before = set(psutil.Process().children())
     return lambda: [child for child in psutil.Process().children() if child not in before]
 

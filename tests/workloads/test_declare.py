@@ -1,4 +1,4 @@
-"""What a user's function declares."""
+"""The declaration that a user's function yields."""
 
 from typing import Annotated, Literal
 

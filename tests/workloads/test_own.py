@@ -79,7 +79,7 @@ def declare(worker, file):
 
 
 def run(worker, file, chosen=ONE, **given):
-    """Return the state of a run of these arms. given: parameters."""
+    """Return the state of a run of these arms. given: the parameters."""
     declared = declare(worker, file)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

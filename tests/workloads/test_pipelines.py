@@ -1,4 +1,4 @@
-"""Input pipelines: what they deliver, when they work, and what they report."""
+"""Input pipelines: the batches they deliver, when they work, and the facts they report."""
 
 import os
 import time
@@ -18,7 +18,7 @@ IN_MEMORY = [v for v in VARIANTS if v != feed.FROM_MEMORY]
 
 
 def pairs(left, right, usual):
-    """Return every pair of the two; pairs that are not usual run in long mode."""
+    """Return every pair of the two. Pairs that are not usual run in long mode."""
     return [
         (a, b) if (a, b) in usual else pytest.param(a, b, marks=pytest.mark.long) for a in left for b in right
     ]
@@ -37,12 +37,12 @@ def some_images(pixels="uint8", count=40):
 @pytest.mark.parametrize("variant", IN_MEMORY)
 def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, variant, mode, pixels):
     made = make("input_pipeline", variant, mode, device="CPU:1", **PLAIN, pixels=pixels)
-    if variant != "python-loop":  # nothing is mapped in it
+    if variant != "python-loop":  # this variant maps nothing
         assert (made.facts["mapped-python-runs"], made.facts["map-device"]) == (1, "CPU")
     want = np.concatenate([some_images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
-    # The first images depend on how many were drawn before; their order does not.
+    # The first images depend on how many were drawn before, but their order does not.
     start = next(i for i in range(40) if np.allclose(want[i], got[0], atol=1e-6))
     np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
 
@@ -141,7 +141,7 @@ def counted(tf, monkeypatch):
 
 
 def settled(counted, limit_s=60.0):
-    """Return the counts, once nothing more is mapped for a while."""
+    """Return the counts, once no more images are mapped for a while."""
     begun, before = time.monotonic(), None
     while (now := counted()) != before:
         assert time.monotonic() - begun < limit_s, "it never rests"

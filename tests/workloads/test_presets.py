@@ -43,7 +43,7 @@ SMALLER = {
     "tiny-ops": {"ops": 20},
     "too-large-tensor": {"bytes": 2**25, "step": 2**23},
 }
-"""Values that show the same as the preset's own in a tenth of the time."""
+"""Values that show the same as the preset's own values, in a tenth of the time."""
 
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter does not exist
@@ -62,7 +62,7 @@ OBSERVED = {
     ("string-ops", 0): "confirmed",  # no GPU kernel
     ("string-ops", 1): "confirmed",
 }
-"""Claims that need neither a GPU nor a figure, by preset and claim."""
+"""Verdicts on claims that need neither a GPU nor a figure, by preset and claim."""
 
 TIMED = {
     ("slow-map", 2),
@@ -78,12 +78,14 @@ TIMED = {
 
 
 ALIKE = {
-    # mixed-precision trains too
+    # mixed-precision also trains
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are input pipelines too
 }  # fmt: skip
-"""Each of their arms takes half a second to build, and other presets cover these workloads in the usual run."""
+"""Presets whose arms each take half a second to build; other presets cover these workloads in the
+usual run.
+"""
 
 
 def test_all_presets_load():
@@ -117,7 +119,7 @@ def test_a_preset_has_a_cpu_arm_and_modest_defaults(name):
 
 
 def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH, points=None, phases=False):
-    """Return the state of a run of the preset's arms, including GPU arms, at its own or these points."""
+    """Return the state of a run of the preset's arms, including GPU arms, at its own points or at these."""
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
     known = {p.name for p in declaration.parameters}

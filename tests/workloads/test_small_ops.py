@@ -150,6 +150,6 @@ def test_memory_info_is_queried(make, tf):
     try:
         keys = ", ".join(sorted(tf.config.experimental.get_memory_info("CPU:0")))
     except ValueError:
-        keys = ""  # some processors' allocators keep no figures
+        keys = ""  # some CPU allocators record no figures
     facts = make("memory", "free", "eager", provoke=False).facts
     assert facts == {"memory-info:keys": keys, "memory-info:takes-device-object": False}

@@ -1,4 +1,4 @@
-"""The STFT against NumPy's."""
+"""The STFT agrees with NumPy's."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from tuilab.tui.widgets.table import Table
 
 
 class Bench(App[None]):
-    """said: the messages of a slider or table, in order."""
+    """An app with one widget. said: the messages of a slider or table, in order."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()
@@ -55,5 +55,5 @@ def rows(widget: Widget) -> list[str]:
 
 
 def shown(widget: Widget) -> str:
-    """Return everything that the widget shows."""
+    """Return all text that the widget shows."""
     return "\n".join(rows(widget))

@@ -1,4 +1,4 @@
-"""The slider in use: every key, the mouse, typed values, and what it rejects."""
+"""The slider in use: every key, the mouse, typed values, and the values that it rejects."""
 
 import re
 from dataclasses import replace

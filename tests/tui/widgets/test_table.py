@@ -1,4 +1,4 @@
-"""Tables: visible rows, their order, the cursor; long tables cost no more than short ones."""
+"""Tables: visible rows, their order, the cursor. Long tables cost no more than short ones."""
 
 from operator import itemgetter
 

@@ -53,7 +53,7 @@ LEVEL_S, SLOW_S = 300e-6, 0.2
 
 
 class Broken(ValueError):
-    """Raised by a failing variant."""
+    """Raised by the variant that fails."""
 
 
 def spin(seconds: float) -> None:
@@ -64,7 +64,7 @@ def spin(seconds: float) -> None:
 
 
 def build(b: Build) -> Case:
-    """Build the variant's behaviour."""
+    """Build a case with the variant's behaviour."""
     tf, variant = b.tf, b.arm.variant
     if variant == "refuses":
         raise Unavailable("it does not feel like it")
@@ -91,7 +91,7 @@ def scope(tf: Any, device: str) -> Callable[[], Any]:
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the claimed memory."""
+    """Return the memory that the workload claims to need."""
     return int(values["memory"]) * 10**6
 
 

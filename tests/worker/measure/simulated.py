@@ -19,7 +19,7 @@ SYNC_S = 20e-6
 
 
 class Clock:
-    """Nanoseconds that advance only when spent."""
+    """A clock in nanoseconds that advances only when time is spent."""
 
     def __init__(self) -> None:
         self.ns = 0
@@ -32,7 +32,7 @@ class Clock:
 
 
 class Channel:
-    """Records what the engine sends, and when."""
+    """Records the events that the engine sends, and when."""
 
     def __init__(self, clock: Clock) -> None:
         self.events: list[Event] = []
@@ -48,7 +48,9 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: seconds of the canary's work, as a function of the clock."""
+    """A bench with simulated time. song_s: seconds of the canary's computation, as a function of the
+    clock.
+    """
 
     def __init__(
         self, budget: Budget = QUICK, song_s: Callable[[float], float] = lambda now: 50e-6, **request: object

@@ -94,7 +94,7 @@ def test_a_very_short_period_is_not_judged() -> None:
 
 
 def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the driver's counters: reading the current reasons would find the GPU idle."""
+    """Uses the driver's counters, because a query of the current reasons would find the GPU idle."""
     clock, counted = [100.0], {"at its power limit": 40.0, "slowed down by heat": 7.0}
     monkeypatch.setattr(interference.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(interference.nvml, "slowed", lambda bus: dict(counted))

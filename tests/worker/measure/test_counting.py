@@ -197,8 +197,8 @@ def elementwise(tf: Any) -> Any:
 
 
 N, LSTM_STEP, GRU_STEP = 64**3, 2 * 32 * (32 + 64) * 256, 2 * 32 * (32 + 64) * 192 + 32 * 64 * 18
-# FLOP as a graph, FLOP of the eager ops (None: equal), bytes accessed (None: not stated). Keras runs a cell
-# once more than it has steps, to find the shapes; a graph omits that.
+# FLOP as a graph, FLOP of the eager ops (None: equal), bytes accessed (None: not stated). To find the shapes,
+# Keras runs a cell once more than it has steps; a graph omits that run.
 TRUTHS: dict[Program, tuple[float, float | None, float | None]] = {
     lstm: (20 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 21 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 4 * (32 * 20 * 32 + 32 * 64 + (32 + 64 + 1) * 256)),
     gru: (20 * GRU_STEP, 21 * GRU_STEP, 4 * (32 * 20 * (32 + 64) + (32 + 64 + 2) * 192)),
@@ -258,7 +258,7 @@ def test_the_work_of_a_graph_matches_the_count_by_hand(tf: Any, program: Program
 
 @pytest.mark.parametrize("program", TRUTHS, ids=lambda program: program.__name__)
 def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
-    """There nothing is merged, dropped or folded, and a Python loop counts all its ops."""
+    """In eager mode, nothing is merged, dropped or folded, and all ops of a Python loop count."""
     graphs, apart, moved = TRUTHS[program]
     work = eager(tf, program)
     assert work.uncounted == ()
@@ -267,7 +267,7 @@ def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
 
 
 def test_the_work_of_a_model_is_split_by_layer(tf: Any) -> None:
-    """A layer's bytes are its inputs, its weights, and what the next one takes."""
+    """A layer's bytes are its inputs, its weights, and the outputs that the next layer takes."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [

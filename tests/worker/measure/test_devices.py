@@ -1,4 +1,4 @@
-"""A figure names the device that computed, or none."""
+"""A figure names the device that computed, or no device."""
 
 from types import SimpleNamespace
 

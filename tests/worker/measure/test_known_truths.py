@@ -1,4 +1,4 @@
-"""Programs with configured parts, compared with their account: phases, and what limits them.
+"""Programs with parts of a set length, compared with their account: phases, and the bound.
 
 A sleep or loop on a busy machine takes longer than requested, so a part is compared with the rest of its
 call, which is known to be short.
@@ -24,7 +24,7 @@ BRIEF = Budget(name="quick", warm_s=0.1, warm_limit_s=0.3, precision=0.05, round
 FILE = Path(__file__).with_name("truths.py")
 
 TRUTHS: dict[str, tuple[Mode, str, float, float]] = {
-    # mode, phase, its minimum and maximum share of a call
+    # Mode, phase, and the phase's minimum and maximum share of a call
     "input_alone": ("eager", "input_wait", 0.8, 1.0),
     "input_ahead": ("eager", "input_wait", 0.6, 1.0),
     "input_deep": ("graph", "input_wait", 0.6, 1.0),
@@ -57,11 +57,11 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""The configured time of the phase: it never takes less, and takes more on a busy machine."""
+"""The set time of the phase. It never takes less, but takes more on a busy machine."""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
-"""One of each kind; the others run in long mode."""
+"""One program of each kind; the others run in long mode."""
 
 
 def run_of(worker: Worker, name: str) -> RunState:
@@ -96,7 +96,7 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
     for _ in range(TRIES):
         account = measured(worker, name)
         seen.append({part.phase: round(part.seconds * 1e3, 3) for part in account.parts})
-        # If the machine behaved differently during the profile, the account has a note: measure again.
+        # If the machine behaved differently during the profile, the account has a note, so measure again.
         if not account.note and least <= account.share(phase) <= most and _as_set(account, name):
             assert largest(account) == BINDS[phase], seen
             return
@@ -104,7 +104,7 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
 
 
 def _as_set(account: Account, name: str) -> bool:
-    """Return whether it is within 10% of the configured time."""
+    """Return whether the phase is within 10% of its set time."""
     if name not in SET_S:
         return True
     return abs(account.seconds(TRUTHS[name][1]) / SET_S[name] - 1) <= 0.1

@@ -1,4 +1,4 @@
-"""Where a call's time goes: Python's own time, an opaque device, and unprofiled calls."""
+"""The parts of a call's time: Python's own time, an opaque device, and unprofiled calls."""
 
 import time
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_the_python_clock_stops_inside_tensorflow_code(tmp_path: Path) -> None:
     clock = OwnClock((str(tmp_path),))
     whole = OwnClock(("/nowhere",))
     assert whole.time(lambda: work(0.0)) > 3 * clock.time(lambda: work(0.0))
-    # What TensorFlow calls back is user code again.
+    # A function that TensorFlow calls back is user code again.
     assert clock.time(lambda: work(0.02, busy)) >= 0.02
     assert clock.time(lambda: busy(0.02)) >= 0.02
 

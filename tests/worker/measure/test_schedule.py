@@ -1,4 +1,4 @@
-"""Who takes a turn: cheap cells are not starved by expensive ones, nor the reverse."""
+"""Which cell takes a turn: cheap cells are not starved by expensive ones, nor the reverse."""
 
 import itertools
 

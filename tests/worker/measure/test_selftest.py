@@ -1,4 +1,6 @@
-"""The self-test's own decisions: what chance allows, what load spoils, and that broken engines fail it."""
+"""The self-test's own decisions: the limits that chance allows, the effect of load, and broken engines that
+fail it.
+"""
 
 import math
 import random
@@ -23,7 +25,7 @@ HOGGED = Pressure(wall_s=2.0, cores=2, switches=400, waited_s=0.9, others_s=1.9)
 
 
 def context() -> SimpleNamespace:
-    """Return as much of a worker's context as the clock's checks need."""
+    """Return the parts of a worker's context that the clock's checks need."""
     tf = SimpleNamespace(device=nullcontext, raw_ops=SimpleNamespace(SyncDevice=lambda: None))
     return SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=()))
 
@@ -45,7 +47,7 @@ def test_no_more_is_demanded_than_the_noise_allows() -> None:
         (0.06, 0.06, 0.0, True),  # uneven: few are detected, as expected
         (0.005, 0.0, 0.0, False),  # the growth is missed
         (0.03, 0.01, 0.0, False),
-        (0.005, 0.06, 0.05, False),  # steady spins seem to get slower
+        (0.005, 0.06, 0.05, False),  # steady spins seem to become slower
     ],
 )
 def test_the_demanded_drift_detection_follows_the_noise_of_the_machine(
@@ -108,7 +110,7 @@ def test_a_check_that_raises_is_reported_as_failed() -> None:
 
 
 def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if calls of a quiet moment follow roofs of a busy one and exceed them."""
+    """This holds even if calls of a quiet moment follow roofs of a busy one and exceed them."""
     device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
     slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
     works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}

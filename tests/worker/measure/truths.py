@@ -1,4 +1,4 @@
-"""User functions with configured parts, measured by test_known_truths."""
+"""User functions with parts of a set length, measured by test_known_truths."""
 
 import time
 import zlib
@@ -14,7 +14,9 @@ def _busy(ms):
 
 
 def _source(ms, ahead=0):
-    """Return elements that each take that many milliseconds of sleep, `ahead` of them prefetched."""
+    """Return a dataset whose elements each take that many milliseconds of sleep; `ahead` of them are
+    prefetched.
+    """
     made = tf.data.Dataset.range(10**9).map(lambda i: tf.numpy_function(_slept(ms), [i], tf.float32))
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
@@ -213,5 +215,5 @@ def small_products():
 
 
 def input_ahead_of_product():
-    """Slower than any kernel that it feeds, so that each call waits."""
+    """Return a product whose input is slower than the kernel, so that each call waits."""
     return lambda v: tf.fill((64,), v) * 2.0, _source(20, ahead=2)

@@ -1,4 +1,4 @@
-"""`explain` against manual results, a second reading of the registry, and TensorFlow's placer."""
+"""`explain` against results found by hand, a second reading of the registry, and TensorFlow's placer."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +50,9 @@ KNOWN = {
     "input-pipeline": {"MapDataset": "-"},
     "resource": {"IteratorGetNext": "float32", "QueueDequeueV2": "float32"},
 }  # fmt: skip
-"""Ops and dtypes of TensorFlow 2.21, by the code of the reason why a GPU of a CUDA build runs them or not."""
+"""Ops and dtypes of TensorFlow 2.21, by the code of the reason why a GPU of a CUDA build runs them or does
+not.
+"""
 PAIRS = [
     (op, "" if dtype == "-" else dtype, code)
     for code, ops in KNOWN.items()
@@ -106,7 +108,7 @@ def test_pair_of_op_and_types_is_explained(worker: Worker, tf: Any, op: str, dty
         assert any(line.device in ("GPU", "DEFAULT") for line in told.kernels)
     for device in ("CPU", *(("GPU",) if worker.machine.gpus else ())):
         said = forced(tf, look_up(op), {look_up(op).main: dtype} if dtype else {}, f"/{device}:0")
-        if not said:  # it cannot be constructed
+        if not said:  # no call of the op can be constructed
             assert op in UNSAID
         elif (op, dtype) == ("Cast", "string"):
             assert "not supported" in said  # the kernel for any type rejects this one when it is created
@@ -146,7 +148,7 @@ def test_forced_placement_gives_the_tensorflow_message_without_log_lines(worker:
         ("matmul", "MatMul"),
         ("tf.linalg.matmul", "MatMul"),
         ("reduce_join", "ReduceJoin"),
-        ("_MklMatMul", "MatMul"),  # of oneDNN: the op that it implements
+        ("_MklMatMul", "MatMul"),  # oneDNN kernels map to the ops that they implement
         ("_MklFusedMatMul", "_FusedMatMul"),
     ],
 )
@@ -201,7 +203,7 @@ def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -
         there,
         *(Node(op, op, "GPU:0", memory="CPU:0", gpu=False, reason=host, **asked) for op in ("Max", "Range")),
         Node("s", "Sum", "CPU:0", gpu=False, reason="no GPU kernel for int32", **asked),
-        Node("p", "Decode", "CPU:0"),  # in an input pipeline: whether a GPU would run it does not matter
+        Node("p", "Decode", "CPU:0"),  # in an input pipeline, it does not matter whether a GPU would run it
     )
     cpu = ArmPlacement(arm="c", label="CPU graph", requested="CPU:0", device="CPU:0", nodes=nodes)
     gpu = ArmPlacement(arm="g", label="GPU graph", requested="GPU:0", device="GPU:0", nodes=nodes)

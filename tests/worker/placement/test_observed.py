@@ -1,4 +1,4 @@
-"""What the placement pass observes, against the partitioned graph and known facts about each call."""
+"""The placement pass agrees with the partitioned graph and with known facts about each call."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ Seen = Callable[..., Observation]
 
 @pytest.fixture
 def seen(tf: Any) -> Seen:
-    """Observes a call that ran once before, on two logical CPUs."""
+    """Observe a call that ran once before, on two logical CPUs."""
     context: Any = SimpleNamespace(tf=tf, machine=machine(gpu=False))
 
     def observed(call: Callable[[], Any], device: str = "CPU:0", **case: Any) -> Observation:
@@ -47,7 +47,7 @@ def by_op(seen: Observation, op: str) -> Node:
 
 
 def explained(seen: Observation) -> None:
-    """Assert that every reason names its evidence, and the forecast has every op that ran."""
+    """Assert that every reason names its evidence, and that the forecast contains every op that ran."""
     assert all(node.reason and node.evidence for node in rows(seen))
     assert sum(row.count for row in seen.forecast) == sum(node.count for node in rows(seen))
     for row in seen.forecast:
@@ -83,7 +83,7 @@ def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Se
     assert (told.copies, told.copied) == (3, 3 * BYTES)
     assert all(node.device == node.requested for node in rows(told))
     assert by_op(told, "MatMul").device == "CPU:1"
-    # An op merged from several is looked up under its original name.
+    # An op that was merged from several is looked up under its original name.
     assert all(node.gpu for node in rows(told) if node.op == "_UnaryOpsComposition")
     explained(told)
     assert seen(lambda: function(a)) == told
@@ -124,7 +124,9 @@ def test_a_variable_keeps_its_ops_on_its_device(seen: Seen, tf: Any) -> None:
 
 
 def test_copies_are_rows_with_bytes_unless_made_once_in_the_first_call(seen: Seen, tf: Any) -> None:
-    """For an eager op and an XLA program, with a tensor that each call creates; and without any op."""
+    """Covers an eager op and an XLA program, with a tensor that each call creates; and a call without
+    any op.
+    """
     with tf.device("/CPU:0"):
         source = tf.ones((SIDE, SIDE))
     program = tf.function(lambda x: tf.sin(x), jit_compile=True)
@@ -178,7 +180,9 @@ def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) ->
 
 
 def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, tf: Any) -> None:
-    """A gradient through a function with an XLA program; one function three times."""
+    """Covers a gradient through a function with an XLA program, and one function that is called three
+    times.
+    """
     inner = tf.function(lambda x: tf.sin(x) * 2.0, jit_compile=True)
     outer, power = tf.function(lambda x: inner(x) + 1.0), tf.function(lambda x: tf.exp(x))
     x = tf.ones((4,))
@@ -197,7 +201,7 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """Whatever scope the data set is created in, unless an op requests a device itself."""
+    """This holds in any scope that the data set is created in, unless an op requests a device itself."""
 
     def mapped(number: Any) -> Any:
         root = tf.sqrt(tf.cast(number, tf.float32))
@@ -222,7 +226,7 @@ def test_code_without_tensorflow_has_no_device(seen: Seen) -> None:
 
 
 def test_observing_placement_leaves_nothing_behind(seen: Seen, tf: Any) -> None:
-    """No hook, no option, no second trace; nor after a call that raises."""
+    """No hook, option or second trace remains, not even after a call that raises."""
     from tensorflow.python.eager import context as eager
     from tensorflow.python.eager import execute
     from tensorflow.python.framework import ops

@@ -1,4 +1,4 @@
-"""The arithmetic of a program that XLA compiled, from its text."""
+"""The arithmetic of a program that XLA compiled, counted in its text."""
 
 import pytest
 

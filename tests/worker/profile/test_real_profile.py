@@ -1,4 +1,4 @@
-"""Profiles of real arms: sums, phases, the files that other tools open."""
+"""Profiles of real arms: sums, phases, and the files that other tools open."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ def stft(mode: str, values: dict[str, Value] | None = None, **more: object) -> P
 
 @pytest.fixture(scope="module")
 def small(worker: Worker) -> Iterator[Taken]:
-    """A small graph, with the profiler's own file."""
+    """Profile a small graph, with the profiler's own file."""
     yield take(worker, stft("graph", raw=True))
 
 
@@ -62,12 +62,13 @@ def test_op_times_add_up_to_the_call_or_the_rest_is_named(worker: Worker, mode: 
         apart = abs(profile.ops_s - profile.measured_s) > 0.1 * profile.measured_s
         beside = {p.phase: p.share for p in profile.phases if p.phase not in ("compute", "input_wait")}
         heaviest = max(beside, key=lambda phase: beside[phase], default="")
-        # If others use the processors for a while, a profile's two calls may differ from the unprofiled ones.
+        # If other processes use the processors for a while, a profile's two calls may differ from the
+        # unprofiled ones.
         told = not apart or heaviest in profile.rest or "profile" in profile.rest
         assert told or not last, profile
         if told:
             break
-    # The kernels dominate for such a long signal, whatever else the machine does.
+    # For such a long signal, the kernels dominate, whatever else the machine does.
     assert profile.account is not None and profile.account.share("compute") > 0.5
 
 
