@@ -1,1 +1,3 @@
-"""The commands: parse, call, print. Data goes to standard output, messages to standard error."""
+"""The commands: parse arguments, call the lab, print. Data goes to standard output, messages to standard
+error.
+"""

@@ -1,4 +1,4 @@
-"""`tuilab check`: mistakes in documents' benchmarks."""
+"""`tuilab check`: finds mistakes in documents' benchmarks."""
 
 import sys
 import textwrap
@@ -40,7 +40,7 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
 
 WIDTH = 100
-# Minimum number of files for which progress is shown.
+# Minimum number of files for showing progress.
 _PROGRESS = 20
 SEVERITY = click.Choice(["error", "warning", "note"])
 CODES = "CODE[,CODE…]"
@@ -216,7 +216,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
-    """Fix the files, or show how. Returns True if anything changed or would."""
+    """Fix the files, or show the fixes. Returns whether anything has changed or would change."""
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "files that can be written")
     changed, unread = 0, list[InputError]()
@@ -237,13 +237,13 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
                 click.echo(fixed.diff(), nl=False)
             else:
                 fixed.write()
-        except InputError as error:  # the other files are still fixed
+        except InputError as error:  # the other files are fixed anyway
             unread.append(error)
         except OSError as error:
             raise InputError("--fix", str(path), f"a file that can be written ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # otherwise the check reports each
+    if unread and only_show:  # otherwise the check reports every error
         raise unread[0]
     return changed > 0
 
@@ -260,7 +260,7 @@ def _print(
     elif layout == "full":
         lines = [line for result in results for line in full(result, chosen)]
     else:
-        # The path stays the first word of a finding's line, for terminals that open it.
+        # The path stays the first word of a finding's line, because terminals open it on a click.
         lines = list(wrapped(output.text(results, chosen.level), 0 if file is not None else columns()))
     if file is not None:
         try:
@@ -274,7 +274,7 @@ def _print(
 
 
 def rule_lines(as_json: bool = False) -> Iterator[str]:
-    """Yield the rules as a reference."""
+    """Yield the lines of the rule reference."""
     if as_json:
         names = ("code", "title", "severity", "preview", "why", "remedy")
         rows = [{name: getattr(rule, name) for name in names} for rule in RULES]
@@ -303,7 +303,7 @@ def _explained(code: str) -> Iterator[str]:
 
 
 def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
-    """Describe one document: examples, faults, presets that measure it, and unknown calls."""
+    """Describe one document: examples, findings, presets that measure it, and unknown calls."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
     yield f"{output.shown_path(result)}: {result.title or 'untitled'}{date}"

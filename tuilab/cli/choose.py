@@ -1,4 +1,4 @@
-"""The options for what is measured and where, shared by every measuring command."""
+"""Options for what and where to measure, shared by all measuring commands."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -25,12 +25,12 @@ from tuilab.model.subject import Model
 
 
 class Choice(NamedTuple):
-    """What a command will measure."""
+    """The measurement that a command will make."""
 
     resolve: Callable[[Lab], Awaitable[Settings]]
-    """Return the settings, for which a worker may have to open a file."""
+    """Returns the settings; a worker may have to open a file to determine them."""
     scope: str = ""
-    """What the first worker may open, as `tuilab.model.requests.scope` returns it."""
+    """The files that the first worker may open, in the form of `tuilab.model.requests.scope`."""
 
 
 def make_resolver(
@@ -43,8 +43,9 @@ def make_resolver(
 ) -> Choice:
     """Return a function that resolves the options, checked as far as possible before a worker starts.
 
-    Only a worker knows what a user's code declares. check: called with the settings once known. envs:
-    environments to measure in, next to the hosts. claimed: require at least one claim. Raises InputError.
+    Only a worker knows what a user's code declares. check: called with the settings once they are known.
+    envs: environments to measure in, in addition to the hosts. claimed: require at least one claim. Raises
+    InputError.
     """
     words = {**words}
     given = words.pop("settings")
@@ -83,14 +84,14 @@ def make_resolver(
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:
-    """Raise InputError if `--check` has nothing to check: own code (None) has no claims."""
+    """Raise InputError if `--check` has nothing to check: the user's own code (None) has no claims."""
     if settings is None or not settings.preset.claims:
         expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} claims nothing to check; expected {expected}")
 
 
 def pop_opening(words: dict[str, Any]) -> Opening:
-    """Remove the options for a model file from the words and return them. Raises InputError."""
+    """Remove the options for opening a model file from the words and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:
@@ -102,7 +103,7 @@ def pop_opening(words: dict[str, Any]) -> Opening:
 
 
 class InputWord(click.ParamType[str]):
-    """`resident` or `copied`, or a shape such as `a=float32[batch=32,64]`."""
+    """`resident`, `copied`, or a shape such as `a=float32[batch=32,64]`."""
 
     name = "input"
 
@@ -138,7 +139,7 @@ def combine(*options: Decorator) -> Decorator:
 
 
 def _remembered(*names: str, help: str) -> Callable[..., Any]:
-    """A switch for the output, not the measurement: no command takes it as an argument."""
+    """Define a switch for the output; it is remembered, and not passed to the command as an argument."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         ctx.meta[f"tuilab.{parameter.name}"] = value
@@ -152,7 +153,7 @@ model_options = combine(
     click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
-"""How to open a model file."""
+"""Options for opening a model file."""
 _many = partial(click.option, multiple=True)
 arm_options = combine(
     _many(
@@ -174,7 +175,7 @@ arm_options = combine(
     _remembered("--details", help="Print every caveat and all advice, not a summary."),
     quiet_option,
 )
-"""What to measure."""
+"""Options for what to measure."""
 host_option = click.option(
     "--host",
     "hosts",

@@ -21,12 +21,12 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     fish: tuilab completion fish > ~/.config/fish/completions/tuilab.fish
     """
     shell_class = get_completion_class(shell)
-    assert shell_class is not None  # click knows all three
+    assert shell_class is not None  # click can complete all three shells
     click.echo(shell_class(ctx.find_root().command, {}, "tuilab", "_TUILAB_COMPLETE").source())
 
 
 def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the presets' names, each with its title."""
+    """Return the names of the presets, each with its title."""
     from tuilab.catalogue.load import load
 
     matching = [p for p in load().presets if p.name.startswith(incomplete)]
@@ -36,11 +36,11 @@ def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> 
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return `samples=` for each parameter of the preset that was typed before."""
+    """Return `samples=` for each parameter of the preset that was typed earlier on the line."""
     from tuilab.catalogue.load import load
     from tuilab.workloads import find
 
-    # click ignores the words before an option without its value, so read the line itself.
+    # click drops the preceding words while an option still lacks its value, so read the line itself.
     typed = os.environ.get("COMP_WORDS", "").split()
     preset = next((p for p in load().presets if p.name in typed), None)
     if preset is None:
@@ -51,7 +51,7 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the latest runs with matching ids, and `last`."""
+    """Return the latest runs whose ids match, and `last`."""
     from tuilab.lab import Lab
 
     lab = Lab()

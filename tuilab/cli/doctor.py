@@ -1,4 +1,4 @@
-"""`tuilab doctor`: why TensorFlow sees no GPU here, and the command that fixes it."""
+"""`tuilab doctor`: why TensorFlow sees no GPU on this machine, and the command that fixes it."""
 
 import shutil
 import sys

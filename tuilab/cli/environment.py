@@ -25,7 +25,7 @@ python_option = click.option(
     expose_value=False,
     callback=_remember,
 )
-"""Not passed to the command: `chosen_environment` returns it."""
+"""The option is not passed to the command: `chosen_environment` returns its value."""
 env_option = click.option(
     "--env",
     "envs",
@@ -39,7 +39,7 @@ env_option = click.option(
 def chosen_environment(tensorflow: bool = True) -> Environment | None:
     """Return the environment of `--python`; None for the lab's own.
 
-    Raises InputError like `interpreter.environment`.
+    Raises the InputError of `interpreter.environment`.
     """
     context = click.get_current_context(silent=True)
     place = context.meta.get(_PYTHON, "") if context else ""
@@ -47,9 +47,9 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the hosts to measure on: environments by their names in `Arm.host`, and the others.
+    """Return the hosts to measure on: the environments, by their names in `Arm.host`, and the other hosts.
 
-    file: of a user's code. Raises InputError for a name that ssh could misread, or that occurs twice.
+    file: path of the user's code. Raises InputError for a name that ssh could misread, or for a duplicate.
     """
     names = tuple(one.name for one in envs)
     others = checked_hosts(hosts, file) if hosts or not names else ()

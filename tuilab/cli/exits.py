@@ -1,7 +1,7 @@
 """The exit codes of every command."""
 
 DONE = 0
-# `check` and `watch`: findings at or above --fail-on; `selftest`: a check failed.
+# `check` and `watch`: there are findings at or above --fail-on; `selftest`: a check failed.
 FINDINGS = 1
 BAD_INPUT = 2
 WORKER_FAILED = 3
@@ -12,11 +12,11 @@ INTERRUPTED = 130
 FAULT = 70
 
 unkept: list[str] = []
-"""Messages about this command's runs that could not be saved."""
+"""Messages about runs of this command that could not be saved."""
 
 
 def final(code: int) -> int:
-    """Return the exit code of a command that has printed everything: another one if its run could not be
+    """Return the exit code of a command that has printed everything; a different one if its run could not be
     saved.
     """
     lost = bool(unkept)

@@ -1,4 +1,4 @@
-"""`tuilab explain`: where an op, or each op of a preset, runs, and why."""
+"""`tuilab explain`: where an op, or each op in a preset, runs, and why."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def is_preset(name: str) -> bool:
 
 
 async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
-    """Ask a worker about each op of a preset."""
+    """Ask a worker about each op in a preset."""
     await lab.ready()
     return await lab.explain(settings)
 

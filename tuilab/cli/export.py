@@ -1,4 +1,4 @@
-"""`tuilab export`: a run as a document."""
+"""`tuilab export`: writes a run as a document."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown", "htm": "html"}
-"""Other names of formats, and their file suffixes."""
+"""Other names of formats, which are also file suffixes."""
 
 
 @click.command()
@@ -58,7 +58,7 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
 
 
 def _program(start: str, format_: str, output: Path | None) -> None:
-    """Write a watched program's page. Raises InputError."""
+    """Write the page of a watched program. Raises InputError."""
     from tuilab.lab.watch import load_page
     from tuilab.report import program
 

@@ -1,4 +1,6 @@
-"""`tuilab check DOCUMENT --measure`: measure its claims one after another and print each verdict."""
+"""`tuilab check DOCUMENT --measure`: measures the document's claims one after another and prints each
+verdict.
+"""
 
 from pathlib import Path
 
@@ -15,9 +17,9 @@ from tuilab.report.fact_check import WRITERS, Statement, stamp
 
 
 def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:
-    """Measure the claims of a file, or of a bundled document by number; returns the exit code.
+    """Measure the claims in a file, or in a bundled document given by number; return the exit code.
 
-    target: a page to write, by suffix: .html, .md or .txt. Raises InputError.
+    target: a page to write; its suffix selects the format: .html, .md or .txt. Raises InputError.
     """
     write = WRITERS.get(target.suffix.lower()) if target is not None else None
     if target is not None and write is None:
@@ -39,7 +41,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     try:
         with_lab(measure)
     except KeyboardInterrupt:
-        pass  # The results so far are still printed and written.
+        pass  # The results so far are printed and written all the same.
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])

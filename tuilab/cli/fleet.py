@@ -1,4 +1,4 @@
-"""Commands with `--on` measure on the nodes of a Dask cluster."""
+"""Measures on the nodes of a Dask cluster, for commands with `--on`."""
 
 import asyncio
 import math
@@ -36,7 +36,7 @@ fleet_options = combine(
 
 
 def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
-    """Open the fleet, act, and close it."""
+    """Open the fleet, run the action, and close the fleet."""
 
     async def main() -> T:
         # A queued job may wait for hours; Ctrl-C ends the wait.
@@ -52,7 +52,9 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints each node's activity to standard error: one line on a terminal, elsewhere a line per step."""
+    """Prints each node's activity to standard error: on a terminal one line, which is overwritten; elsewhere
+    a line per step.
+    """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
@@ -73,7 +75,7 @@ class FleetNarrator:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Clear the line that is being overwritten."""
+        """Clear the line that is overwritten."""
         if self._terminal and self._doing:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`tuilab history`: list, compare, tag, prune and export earlier runs."""
+"""`tuilab history`: lists, compares, tags, prunes and exports earlier runs."""
 
 import sqlite3
 from pathlib import Path
@@ -20,9 +20,9 @@ from tuilab.model.quantity import plural, seconds
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
-"""Minimum characters of an id for a deletion."""
+"""Minimum characters of an id when deleting a run."""
 MOST = 1e9
-"""Maximum days or megabytes."""
+"""Maximum number of days or megabytes."""
 
 
 def _in_utc(ctx: click.Context, parameter: click.Parameter, utc: bool) -> None:
@@ -51,7 +51,7 @@ utc_option = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
-    """List the latest runs. RUN in other commands is the start of an id, or `last`."""
+    """List the latest runs. In other commands, RUN is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
     with open_history() as kept:
@@ -75,8 +75,8 @@ ROOM = 120
 
 
 def echo_line(head: str, answer: str) -> None:
-    """Print the line of a run or program; a terminal gets it shortened, and a narrow one shows the answer
-    below.
+    """Print the line of a run or program, shortened on a terminal; a narrow terminal gets the answer on a
+    second line.
     """
     most = columns()
     if most >= ROOM or not most:
@@ -176,7 +176,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
-    """Delete RUN. For a week, `tuilab history undelete` with its whole id, or `last`, restores it."""
+    """Delete RUN. Within a week, `tuilab history undelete` restores it, given its whole id or `last`."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
     with open_history() as kept:
@@ -285,7 +285,7 @@ def save(run: str, file: Path) -> None:
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
-    """Import the runs in a FILE. `save` wrote it, here or on another machine."""
+    """Import the runs in FILE, which `save` wrote on this or another machine."""
     with open_history() as kept:
         runs = kept.import_file(file)
     click.echo(f"{plural(len(runs), 'run')} imported", err=True)
@@ -294,7 +294,7 @@ def import_(file: Path) -> None:
 @history.command()
 @click.option("--stop", is_flag=True, help="Stop those still running; keep their finished rounds.")
 def unattended(stop: bool) -> None:
-    """Import runs that outlived their lab. Those still running are listed."""
+    """Import runs that continued after their lab ended. Lists those that are still running."""
     with open_history() as kept:
         collected = kept.unattended(stop)
     if collected is None:

@@ -1,4 +1,4 @@
-"""`tuilab hosts`: presets × machines, from the history."""
+"""`tuilab hosts`: compares presets across the machines in the history."""
 
 import sys
 
@@ -16,7 +16,7 @@ SCHEMA = 1
 
 
 class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
-    """`a` overtakes `b` at this size of the axis."""
+    """The size on the axis at which `a` overtakes `b`."""
 
     axis: str
     a: str
@@ -27,7 +27,9 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine for one preset, for scripts. unlike: versions that most others do not have."""
+    """One machine for one preset, for scripts. unlike: versions that differ from those of most other
+    machines.
+    """
 
     machine: str
     origin: str
@@ -57,7 +59,7 @@ class ComparedPreset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hosts(msgspec.Struct, frozen=True, kw_only=True):
-    """The object printed by `tuilab hosts --json`."""
+    """The object that `tuilab hosts --json` prints."""
 
     schema: int
     presets: tuple[ComparedPreset, ...]

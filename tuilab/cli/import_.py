@@ -1,4 +1,4 @@
-"""`tuilab import`: write presets of a document's examples."""
+"""`tuilab import`: writes presets for the examples in a document."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
 
 
 def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:
-    """Write one preset and report it; False if the name is taken."""
+    """Write one preset and report it; return False if the name is taken."""
     target = folder / f"{preset.name}.toml"
     try:
         if target.exists() and not overwrite and read_regular(target, LARGEST_FILE) != dumps(preset).encode():

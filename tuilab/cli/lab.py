@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class Stoppable(Protocol):
-    """Something that Ctrl-C stops."""
+    """A task that Ctrl-C stops."""
 
     def stop(self) -> object:
-        """Stop it; False if there is nothing to stop."""
+        """Stop the task; return False if there is nothing to stop."""
 
 
 def emit(data: Any) -> None:
@@ -43,11 +43,11 @@ def with_lab(
     forks: bool = False,
     scope: str = "",
 ) -> T:
-    """Open the lab, act, and close it. Raises like `act`, and KeyboardInterrupt if there was nothing to
-    stop.
+    """Open the lab, run `act`, and close the lab. Raises the errors of `act`, and KeyboardInterrupt if there
+    was nothing to stop.
 
-    environments: those of `hosts` that are Pythons of this machine, next to `--python`.
-    forks: the command will measure in forked processes. scope: what the first worker may open.
+    environments: those among `hosts` that are Pythons of this machine, in addition to `--python`. forks:
+    whether the command will measure in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -77,14 +77,14 @@ def first_answer(lab: Lab) -> str:
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Record an exception that nobody awaited; a reader that is gone is not an error."""
+    """Record an exception that nothing awaited; a closed output is not an error."""
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
         faults.append(fault)
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await it; Ctrl-C stops the current operation, or everything if there is none.
+    """Await the task; Ctrl-C stops the current operation, or everything if there is none.
 
     Raises KeyboardInterrupt.
     """
@@ -96,7 +96,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
             task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:  # some signals are ignored, for example under nohup
             loop.add_signal_handler(number, interrupted)
     try:
         return await task

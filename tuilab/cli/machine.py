@@ -1,4 +1,4 @@
-"""`tuilab machine`: the hardware limits of this machine."""
+"""`tuilab machine`: measures the hardware limits of this machine."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from tuilab.report.roofs import roofs_text
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
-    """The object printed by `tuilab machine --json`."""
+    """The object that `tuilab machine --json` prints."""
 
     machine: Machine
     roofs: Roofs
@@ -46,7 +46,7 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
-    """Return the roofs of each host's machine, measured there if not known."""
+    """Return the rooflines of each host's machine, measuring them if unknown."""
     out = []
     for there in (await lab.ready()).values():
         kept = next((known for known in roofs.known() if known.machine == there.key), None)

@@ -1,4 +1,4 @@
-"""The `tuilab` command. Each subcommand's module is loaded when it is called."""
+"""The `tuilab` command. A subcommand's module is loaded only when the subcommand is called."""
 
 import contextlib
 import errno
@@ -53,11 +53,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """The reader of the output is gone: not an error, and without its own exit code."""
+    """The reader of the output has closed it. This is not an error, and does not affect the exit code."""
 
 
 class Lazy(click.Group):
-    """A group that imports a command when it is called, so that help and the app start at once."""
+    """A group that imports a command only when it is called, so that help and the app start at once."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -91,7 +91,7 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return what to type if the user named a file or model without a command; "" for anything else."""
+    """Return what to type if the user gave a file or model without a command; "" for any other word."""
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
     from tuilab.model.subject import Article, Recording, Script
@@ -101,7 +101,7 @@ def with_command(words: str) -> str:
     if not file.exists():
         return ""
     name = sanitize_line(words, 200)
-    # One line each, because a terminal would break a longer one inside a word.
+    # One line each, because a terminal would break a longer line inside a word.
     match resolve(words):
         case Recording():
             means = f"`tuilab --replay {name}` plays it"
@@ -148,7 +148,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
         if served:  # for a browser page, whose server may be killed
-            # Ctrl-C at the server's terminal must reach only the server, which closes its pages properly.
+            # Ctrl-C in the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
         from tuilab.tui.options import Options
@@ -159,7 +159,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
 
 def main() -> None:
-    """Run the command line; exit codes as the README's table states."""
+    """Run the command line; return an exit code from the README's table."""
     try:
         code = final(cli.main(prog_name="tuilab", standalone_mode=False) or DONE)
         try:
@@ -193,11 +193,11 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the folder that this runs in",
 }
-"""The subject of an error that names no file: code that opens or writes a file names it."""
+"""Subjects of errors that name no file: code that opens or writes a file adds the file's name."""
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Describe the history's problem, and what helps."""
+    """Describe a problem with the history, and how to fix it."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
@@ -210,7 +210,7 @@ def about_history(error: sqlite3.Error) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit and discard remaining output."""
+    """Exit, discarding any remaining output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -219,7 +219,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _option_value(option: str) -> str:
-    """Return the value that the command line gives this option, `VALUE` if none."""
+    """Return the value of this option on the command line, or `VALUE` if there is none."""
     given = (pair for pair in pairwise([*sys.argv, ""]) if pair[0].partition("=")[0] == option)
     word, after = next(given, ("", ""))
     value = word.partition("=")[2] or after
@@ -227,12 +227,12 @@ def _option_value(option: str) -> str:
 
 
 def _fail_usage(error: click.ClickException) -> NoReturn:
-    """Print click's message about the arguments, which may contain anything."""
+    """Print click's message about the arguments, which may contain arbitrary text."""
     text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
-            # Users try `--batch 4` for a model.
+            # Users often try `--batch 4` for a model.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
@@ -244,7 +244,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
 
 def _fail(error: Exception | str, code: int) -> None:
     try:
-        # A traceback of user code says more than its last line.
+        # The whole traceback of user code is more helpful than its last line.
         say(str(getattr(error, "detail", "") or error))
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -23,19 +23,21 @@ from tuilab.model.events import (
 from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
-"""Codes of caveats for which a user may want to stop a run."""
+"""Codes of caveats that are shown at once, because a user may want to stop the run."""
 EACH_ARM = ("warming up",)
-"""Stages reported for each arm, because they take seconds."""
+"""Stages that are reported for each arm, because they take seconds."""
 BAR = 20
 
 
 class Narrator:
-    """Prints each event as a line; on a terminal, state lines overwrite each other, elsewhere each is
+    """Prints each event as a line; on a terminal, state lines overwrite each other; elsewhere, each is
     printed once.
     """
 
     def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
-        """answer: of the run so far; printed once, when the first of several processes is over."""
+        """answer: returns the answer of the run so far; printed once, after the first of several
+        processes.
+        """
         self._answer = answer
         self._terminal = sys.stderr.isatty()
         self._quiet = quiet
@@ -47,7 +49,7 @@ class Narrator:
         self._open = False
 
     def __call__(self, event: Event) -> None:
-        # The reader may be gone; the run continues.
+        # The reader may have closed the output; the run continues.
         with contextlib.suppress(OSError, ValueError):
             self._narrate(event)
 
@@ -58,7 +60,7 @@ class Narrator:
                     _host_prefix(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin
                 )
             case Ready() if event.origin not in self._ready:
-                self._ready.add(event.origin)  # further processes are counted, not named
+                self._ready.add(event.origin)  # further processes are counted without naming their arms
                 where = f" in {words}" if (words := whose(event.machine)) else ""
                 took = event.import_s + event.start_s
                 self._line(f"{_host_prefix(event.origin)}ready after {took:.1f} s{where}")
@@ -83,8 +85,8 @@ class Narrator:
                 more = f", at most {left:.0f} s more" if self._limit_s else ""
                 self._say("measuring", f" {_bar(done)} round {event.index + 1}{more}")
             case ArmStatus() if event.status != "ok" and event.reason not in self._absent:
-                # Six arms without a GPU share one reason: report it once here, and count the arms in the
-                # result.
+                # If six arms lack a GPU, they share one reason: report it once here, and count the arms in
+                # the result.
                 self._absent.add(event.reason)
                 self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}: {event.reason}")
             case Finished():
@@ -100,7 +102,7 @@ class Narrator:
         if self._quiet:
             return
         if self._terminal:
-            # A wrapped line could not be overwritten.
+            # A line that wraps could not be overwritten.
             sys.stderr.write("\r\x1b[K" + f"{state}{detail}"[: shutil.get_terminal_size().columns - 1])
             self._open = True
         elif (origin, state) not in self._said:
@@ -114,7 +116,7 @@ class Narrator:
             sys.stderr.write(broken(text) + "\n")
 
     def end(self) -> None:
-        """Clear the line that is being overwritten."""
+        """Clear the line that is overwritten."""
         if self._open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -126,6 +128,6 @@ def _host_prefix(host: str) -> str:
 
 
 def _bar(share: float) -> str:
-    """Return a bar, `━━━━━━━╌╌╌`, for a share of 0 … 1."""
+    """Return a bar such as `━━━━━━━╌╌╌` for a share from 0 to 1."""
     full = round(share * BAR)
     return "━" * full + "╌" * (BAR - full)

@@ -1,4 +1,4 @@
-"""`tuilab new`: a starter file for your own code."""
+"""`tuilab new`: writes a starter file for your own code."""
 
 import keyword
 import os

@@ -1,4 +1,4 @@
-"""What several commands share without loading the lab: an option, the output's width and file."""
+"""Helpers that several commands share without loading the lab: an option, the output's width and file."""
 
 import os
 import shutil
@@ -21,17 +21,17 @@ against_option = click.option(
 
 
 def columns() -> int:
-    """Return the terminal's width; 0 without a terminal: then nothing is shortened or wrapped."""
+    """Return the terminal's width; 0 without a terminal, where nothing is shortened or wrapped."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the file of an option; None, which is standard output, for `-`."""
+    """Return the file given by an option; `-` gives None, which means standard output."""
     return None if path == Path("-") else path
 
 
 def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
-    """Raise InputError if the file of an option is one of the sources, which would be overwritten."""
+    """Raise InputError if the file given by an option is one of the sources, which would be overwritten."""
     if file is not None and any(_same(file, source) for source in sources):
         raise InputError(option, str(file), "a file other than one that is read")
 

@@ -1,4 +1,4 @@
-"""`tuilab presets`: list what can be run."""
+"""`tuilab presets`: lists what can be run."""
 
 import click
 import msgspec
@@ -9,7 +9,7 @@ from tuilab.report.rows import cut
 
 
 class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One preset for scripts. If its file is wrong, `error` is set and most fields are empty."""
+    """One preset for scripts. If its file is invalid, `error` is set and most fields are empty."""
 
     name: str
     title: str = ""

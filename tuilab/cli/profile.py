@@ -1,4 +1,4 @@
-"""`tuilab profile`: where a preset's call spends its time, op by op."""
+"""`tuilab profile`: where a call in a preset spends its time, op by op."""
 
 import os
 from collections.abc import Sequence
@@ -89,9 +89,9 @@ def pick(settings: Settings, machine: Machine) -> Arm:
 
 
 def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Path]:
-    """Write the trace and the profiler's files into `folder`; returns their paths.
+    """Write the trace and the profiler's files into `folder`; return their paths.
 
-    Raises InputError if the folder cannot be written.
+    Raises InputError if the folder is not writable.
     """
     targets = [(folder / TRACE, trace_json(answer))]
     targets += [(folder / inside(file.path), file.data) for file in files]
@@ -107,6 +107,6 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
 
 
 def inside(path: str) -> PurePosixPath:
-    """Keep a worker's relative path inside the folder by removing parts that lead out."""
+    """Keep a worker's relative path inside the folder by removing parts that lead outside."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
     return PurePosixPath(*parts)

@@ -1,4 +1,4 @@
-"""`tuilab check DOCUMENT --prove`: how far its figures are off on this machine."""
+"""`tuilab check DOCUMENT --prove`: how far the document's figures are from the true ones on this machine."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,14 @@ from tuilab.report.rows import wrapped
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
-    """The object printed by `tuilab check --prove --json`."""
+    """The object that `tuilab check --prove --json` prints."""
 
     path: str
     proofs: Sequence[Proven]
 
 
 def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
-    """Measure the patterns of a document's findings; returns the exit code.
+    """Measure the patterns in a document's findings; return the exit code.
 
     Raises InputError, WorkerError.
     """

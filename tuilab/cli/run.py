@@ -1,4 +1,4 @@
-"""`tuilab run`: measure a preset and print the answer."""
+"""`tuilab run`: measures a preset and prints the answer."""
 
 import os
 from collections.abc import Sequence
@@ -116,7 +116,9 @@ def _styled(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Print what would make a run as precise as its budget asks, and about how long that takes."""
+    """Print the command that would make a run as precise as its budget asks, and roughly how long
+    it takes.
+    """
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:
@@ -124,7 +126,7 @@ def _more_precise(state: RunState, result: RunResult) -> None:
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
-    """Return the exit code of a finished run by README's table, and print what went wrong."""
+    """Return the exit code of a finished run, from the README's table, and print any errors."""
     if state.scenario is not None and state.scenario.file:
         # Tracebacks of user code, one for each distinct error.
         broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]
@@ -132,7 +134,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
             click.echo(detail, err=True)
     broken = result.status == "failed" or (result.status == "ok" and bool(result.message))
     if broken:
-        # A run on several hosts is not failed if one of them ended, but it is incomplete.
+        # A run on several hosts does not fail if one of them ends, but it is incomplete.
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:

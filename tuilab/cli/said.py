@@ -11,7 +11,7 @@ from tuilab.model.quantity import HELD, keep_on_line
 
 
 def say(text: str) -> None:
-    """Print to standard error. Raises OSError, ValueError if it is closed."""
+    """Print to standard error. Raises OSError or ValueError if it is closed."""
     click.echo(broken(f"tuilab: {text}"), err=True)
 
 
@@ -22,9 +22,9 @@ def tell(text: str) -> None:
 
 
 def broken(text: str) -> str:
-    """Wrap the text to standard error's width; unchanged without a terminal.
+    """Wrap the text to the width of standard error; leave it unchanged without a terminal.
 
-    A longer word, such as a path, stays whole, so that it can be copied.
+    A longer word, such as a path, is not broken, so that it can be copied.
     """
     if not sys.stderr.isatty():
         return text

@@ -1,4 +1,4 @@
-"""`tuilab selftest`: test the instrument."""
+"""`tuilab selftest`: tests the measuring instrument."""
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 
 
 class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The object printed by `--json`."""
+    """The object that `--json` prints."""
 
     checks: tuple[Check, ...]
     passed: bool
@@ -31,9 +31,9 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:
-    """Test the instrument: spins of known length, equal things, known differences, a busy neighbour. Leave
-    the machine alone meanwhile (under two minutes): on a busy machine the test does not pass. Exit code 1 if
-    a check fails.
+    """Test the measuring instrument: spins of known length, equal functions, known differences, a busy
+    neighbour. Leave the machine alone meanwhile (less than two minutes): the test fails on a busy machine.
+    The exit code is 1 if a check fails.
     """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed, only=only), quiet=as_json))
     if as_json:
@@ -44,7 +44,7 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, 
 
 
 async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:
-    """Run a worker's self-test; prints each check when it ends, unless `quiet`."""
+    """Run a worker's self-test; print each check when it ends, unless `quiet`."""
     checks: list[Check] = []
     async for answer in lab.questions.answers("selftest", question):
         if answer.kind == "SelftestSummary":
@@ -63,7 +63,7 @@ async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestRepo
 
 
 def line(check: Check) -> str:
-    """Return a check as two lines: result, figure and limit; and what it means."""
+    """Return two lines about a check: its result with figure and limit, and its meaning."""
     width = max(len(name) for name in NAMES)
     figure = "–" if check.figure is None else f"{check.figure:.4g}"
     word = "ok    " if check.passed else "FAILED"

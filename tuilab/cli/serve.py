@@ -1,4 +1,4 @@
-"""`tuilab serve`: the lab in a browser on this machine."""
+"""`tuilab serve`: serves the lab to a browser on this machine."""
 
 import socket
 
@@ -46,7 +46,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise OSError if the address is taken, before anything is printed."""
+    """Raise OSError if the address is in use, before anything is printed."""
     for family, kind, protocol, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""`tuilab sweep`: measure over a range of sizes, and find where one arm overtakes another."""
+"""`tuilab sweep`: measures over a range of sizes, and finds where one arm overtakes another."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`tuilab verdicts`: measure every preset and print the verdict on each claim."""
+"""`tuilab verdicts`: measures every preset and prints the verdict on each claim."""
 
 import itertools
 import re
@@ -33,7 +33,7 @@ SPAN = re.compile(r"\[[\d.,]+ [\d.,]+\]")
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim of a preset, for scripts. example: 0 for a statement in prose."""
+    """One claim in a preset, for scripts. example: 0 for a statement in prose."""
 
     document: str
     example: int
@@ -42,7 +42,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     evidence: str
     interval: str = ""
-    """What the evidence's 95% intervals cover."""
+    """What the 95% intervals in the evidence cover."""
 
 
 @click.command()
@@ -81,9 +81,9 @@ def verdicts(
 
 
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
-    """Measure the presets one after another and add to `lines`; returns the exit code.
+    """Measure the presets one after another and add to `lines`; return the exit code.
 
-    If a worker dies, its preset is undecided, and the next one gets a fresh worker.
+    If a worker dies, its preset stays undecided, and the next preset gets a fresh worker.
     """
     code = DONE
     for number, choice in enumerate(choices, 1):
@@ -105,7 +105,7 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
-    """Measure each preset on a node of a fleet and add to `lines` in order; returns the exit code."""
+    """Measure each preset on a node of a fleet and add to `lines` in order; return the exit code."""
     by_preset: dict[str, list[VerdictLine]] = {}
 
     def print_verdict(choice: Settings, result: RunResult) -> None:
@@ -126,7 +126,7 @@ def _undecided(text: str, why: str) -> Verdict:
 
 
 def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> VerdictLine:
-    """Return a claim's verdict with its source."""
+    """Return the verdict on a claim, with the claim's source."""
     source = preset.source
     return VerdictLine(
         document=source.document if source else "",
@@ -140,7 +140,7 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(lines: Sequence[VerdictLine], width: int) -> str:
-    """Return each preset with its claims: verdict, claim, evidence."""
+    """Return the presets with their claims: verdict, claim, evidence."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

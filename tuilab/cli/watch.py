@@ -1,4 +1,4 @@
-"""`tuilab watch`: a user's program, its steps, and what to change."""
+"""`tuilab watch`: watches a user's program and shows its steps and what to change."""
 
 import contextlib
 import os
@@ -30,10 +30,10 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """Arguments after a program are the program's own; after saved pages, an option is ours."""
+    """Treats arguments after a program as the program's own, and options after saved pages as ours."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line like click."""
+        """Parse the command line as click does, apart from that difference."""
         options, _, _ = self.make_parser(ctx).parse_args(list(args))
         if options.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
@@ -142,7 +142,7 @@ def watch(
             program = on_screen(command, options) if screen else watch_program(command, options)
         ended, pages = program.exit_code or DONE, join_pages([program.page()])
     sys.stdout.flush()
-    with contextlib.ExitStack() as rest:  # if one of two files cannot be written, the other still may
+    with contextlib.ExitStack() as rest:  # if one of two files cannot be written, the other may still be
         if json_file is not None:
             rest.callback(lambda: write_text(json_file, [programs_json(pages)]))
         if output is None and not (kept and screen):
@@ -151,13 +151,13 @@ def watch(
             try:
                 write_text(output, [programs_text(pages) + "\n"])
             except OSError:
-                tell(pages)  # it is at least printed
+                tell(pages)  # the page is at least printed
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
 
 OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
-"""Options that users may put after the program, where they are the program's."""
+"""Options that users may mistakenly put after the program, which would pass them to the program."""
 
 
 def misplaced(command: Sequence[str]) -> list[str]:
@@ -168,7 +168,9 @@ def misplaced(command: Sequence[str]) -> list[str]:
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError for what would fail only after the program has run. files: to write, by option."""
+    """Raise InputError for options that would fail only after the program has run. files: files to write, by
+    option.
+    """
     for code in fail_on:
         if code != "any" and code not in get_args(Code):
             raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
@@ -185,7 +187,7 @@ def check_options(
 
 
 def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
-    """Return True if a finding makes the command fail."""
+    """Return whether a finding makes the command fail."""
     codes = {finding.code for page in pages.programs for finding in page.findings}
     return bool(codes if "any" in fail_on else codes.intersection(fail_on))
 
@@ -200,7 +202,9 @@ def tell(pages: Together, *, err: bool = True) -> None:
 def several(
     hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
-    """Watch a program on these hosts, or open saved pages if there is none; returns exit code and pages."""
+    """Watch a program on these hosts, or open saved pages if there is no program; return exit code
+    and pages.
+    """
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))
     live = start_on_hosts(hosts, command, options, size, lines)
@@ -220,7 +224,7 @@ def write(data: bytes) -> None:
 
 
 def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
-    """Watch a program in the lab; after the lab closes, it has the terminal again until it ends."""
+    """Watch a program in the lab; after the lab closes, the program has the terminal again until it ends."""
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:
