@@ -1,4 +1,4 @@
-"""Runs tuilab's modules, found by path, in a Python without tuilab. Installs nothing there."""
+"""Runs tuilab's modules, found by path, in a Python without tuilab. Installs nothing in that Python."""
 
 import os
 import sys
@@ -8,13 +8,16 @@ from pathlib import Path
 
 COMPILED = "TUILAB_COMPILED"
 """Environment variable of a guest: folders of the packages that tuilab needs besides NumPy and TensorFlow,
-joined as in PATH. Each is the package itself, such as `…/msgspec`."""
+joined as in PATH. Each is the folder of the package itself, such as `…/msgspec`.
+"""
 
 FOLDER = "TUILAB_ENVIRONMENT"
-"""Environment variable of a guest: the folder of its Python's environment, "" for tuilab's own."""
+"""Environment variable of a guest: the folder of its Python's environment; "" for tuilab's own."""
 
 VARIABLES = "TUILAB_VARIABLES"
-"""Environment variable of a worker: comma-separated names of the variables set for its environment."""
+"""Environment variable of a worker: comma-separated names of the variables that are set for its
+environment.
+"""
 
 PACKAGES = ("msgspec", "psutil")
 
@@ -23,26 +26,26 @@ def command(module: str, *arguments: str) -> list[str]:
     """Return the command that runs a tuilab module as a program in this process's Python."""
     if os.environ.get(FOLDER):
         return door(module, *arguments, python=sys.executable)
-    # `-P`: modules in the current folder must not shadow libraries.
+    # `-P`: modules in the current folder must not hide libraries.
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def door(module: str, *arguments: str, python: str) -> list[str]:
-    """Return the same by path, whether tuilab is installed in that Python or not."""
+    """Return the command that runs a tuilab module by path, even in a Python without tuilab."""
     return [python, str(Path(__file__).resolve().parent), module, *arguments]
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set for a guest in that folder's Python; its programs (such as ptxas) come
+    """Return the variables to set for a guest in the Python of that folder; its programs (such as ptxas) come
     first in PATH.
 
-    variables: those that the user sets. Nothing is written to the folder, not even bytecode.
+    variables: variables that the user sets. Nothing is written to the folder, not even bytecode.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),
         "VIRTUAL_ENV": folder,
         "PYTHONDONTWRITEBYTECODE": "1",
-        # Use the bytecode that exists there.
+        # Use existing bytecode.
         "PYTHONPYCACHEPREFIX": "",
         COMPILED: os.pathsep.join(filter(None, map(_home, PACKAGES))),
         **environment_variables(folder, variables),
@@ -50,7 +53,7 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
 
 
 def environment_variables(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that tell a worker which ones belong to its environment."""
+    """Return the variables that tell a worker which variables belong to its environment."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 

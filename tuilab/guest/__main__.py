@@ -1,11 +1,11 @@
 """Runs a tuilab module in a Python without tuilab: `python …/tuilab/guest MODULE ARGUMENTS`.
 
 tuilab's modules are found by path. Other requirements besides NumPy and TensorFlow come from tuilab's own
-installation: msgspec, visible to these modules only, if its compiled part fits this Python, else the
-substitute `structs`; psutil if the environment has none. Features missing in Python 3.9 are provided too.
+installation: msgspec, visible only to tuilab's modules, if its compiled part fits this Python, else the
+substitute `structs`; psutil if the environment lacks it. Features missing in Python 3.9 are provided too.
 Nothing is added to `sys.path`, so user code finds exactly what its environment contains.
 
-This runs before anything of tuilab can be imported, in Python 3.9 and later.
+This runs before any tuilab module can be imported, in Python 3.9 and later.
 """
 
 import dataclasses
@@ -23,14 +23,14 @@ OLDEST = (3, 9)
 LENT: "dict[str, ModuleType]" = {}
 """Modules that only tuilab's modules see under these names."""
 GIVEN: "dict[str, Any]" = {}
-"""Names that tuilab's modules see instead of the builtins."""
+"""Replacements for builtins, seen only by tuilab's modules."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):
     """Loads a tuilab module with the lent modules."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
-        """Compile with unevaluated annotations if this Python cannot evaluate `X | Y`."""
+        """Compile without evaluating annotations if this Python cannot evaluate `X | Y`."""
         if sys.version_info >= (3, 10):
             return super().source_to_code(data, path)
         import __future__
@@ -38,7 +38,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module while the lent modules replace the environment's own."""
+        """Run the module while the lent modules replace those of the environment."""
         before = {name: sys.modules.get(name) for name in LENT}
         sys.modules.update(LENT)
         vars(module).update(GIVEN)
@@ -53,20 +53,22 @@ class Loader(importlib.machinery.SourceFileLoader):
 
 
 class Program(Loader):
-    """Loads the main program's module, which gets no lent modules."""
+    """Loads the module of the main program without lent modules."""
 
     def exec_module(self, module: ModuleType) -> None:
         importlib.machinery.SourceFileLoader.exec_module(self, module)
 
 
 class Finder:
-    """Finds `tuilab` and its submodules in tuilab's folder, whatever the environment has under that name."""
+    """Finds `tuilab` and its submodules in tuilab's folder, even if the environment has a module of that
+    name.
+    """
 
     @staticmethod
     def find_spec(
         name: str, path: Any = None, target: Any = None
     ) -> "Optional[importlib.machinery.ModuleSpec]":
-        """Return the spec of a tuilab module, None for any other."""
+        """Return the spec of a tuilab module; None for any other module."""
         if name != "tuilab" and not name.startswith("tuilab."):
             return None
         place = os.path.join(ROOT, *name.split(".")[1:])
@@ -111,7 +113,7 @@ def lend_msgspec(place: str) -> None:
         taken_out("msgspec")
         substitute = load("tuilab_structs", os.path.join(HERE, "structs.py"))
         LENT["msgspec"] = substitute
-        # `from msgspec.structs import …` looks there.
+        # `from msgspec.structs import …` finds the module here.
         for name in ("structs", "json"):
             inside = LENT[f"msgspec.{name}"] = ModuleType(f"msgspec.{name}")
             of = getattr(substitute, name)
@@ -121,7 +123,7 @@ def lend_msgspec(place: str) -> None:
 
 
 def find_psutil(place: str) -> None:
-    """Find the environment's psutil, else tuilab's. Exits with advice if neither can be loaded."""
+    """Find the environment's psutil, or else tuilab's. Exits with advice if neither can be loaded."""
     try:
         import psutil  # noqa: F401
     except ImportError:
@@ -137,7 +139,7 @@ def find_psutil(place: str) -> None:
 
 
 def backports() -> None:
-    """Provide tuilab's modules with what Python 3.9 lacks, without changing Python itself."""
+    """Provide tuilab's modules with features that Python 3.9 lacks, without changing Python itself."""
 
     def strict_zip(*several: Any, strict: bool = False) -> Any:
         lists = [list(one) for one in several] if strict else several
@@ -148,7 +150,7 @@ def backports() -> None:
     def dataclass(cls: Any = None, *, slots: bool = False, kw_only: bool = False, **options: Any) -> Any:
         if cls is None:
             return lambda later: dataclass(later, kw_only=kw_only, **options)
-        if kw_only:  # the order is free, so fields without a default may come first
+        if kw_only:  # keyword arguments have no order, so fields without a default may come first
             every = vars(cls).get("__annotations__", {})
             cls.__annotations__ = dict(sorted(every.items(), key=lambda field: hasattr(cls, field[0])))
         return dataclasses.dataclass(**options)(cls)
@@ -161,10 +163,10 @@ def backports() -> None:
 
 
 def main() -> None:
-    """Run the module that the first argument names."""
+    """Run the module named by the first argument."""
     if sys.version_info < OLDEST:
         sys.exit("Python {}.{} is older than 3.9, the first to be measured in".format(*sys.version_info[:2]))
-    # Python put this folder first, where its names would shadow others.
+    # Python put this folder first in `sys.path`, where its modules would hide others.
     sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
     if sys.version_info < (3, 10):
         backports()
@@ -181,7 +183,7 @@ def main() -> None:
     if wanted is None or wanted.origin is None:
         sys.exit(f"the lab has no module {sys.argv[0]}")
     sys.argv[0] = wanted.origin
-    # Lent modules must not stay visible while the program runs; the program itself imports none of them.
+    # The lent modules must not stay visible while the program runs; the program itself imports none of them.
     load("__main__", wanted.origin, Program("__main__", wanted.origin))
 
 

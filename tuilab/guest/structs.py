@@ -1,7 +1,7 @@
 """The part of msgspec that tuilab's messages need, in pure Python: the same structs, the same JSON.
 
-For a worker in the user's own Python that tuilab's compiled msgspec does not fit. It has msgspec's names and
-replaces it. Messages are few and sent between rounds, so speed does not matter.
+For a worker in the user's own Python if tuilab's compiled msgspec does not fit it. It uses msgspec's names
+and replaces it. Messages are few and sent between rounds, so speed does not matter.
 """
 
 import ast
@@ -24,22 +24,22 @@ class DecodeError(MsgspecError):
 
 
 class ValidationError(DecodeError):
-    """A message does not have the expected type."""
+    """A message does not match the expected type."""
 
 
 class Meta:
-    """Bounds of a number: `Annotated[int, Meta(ge=0)]`."""
+    """The bounds of a number: `Annotated[int, Meta(ge=0)]`."""
 
     def __init__(self, *, ge=None, le=None):
         self.ge, self.le = ge, le
 
 
 class Raw(bytes):
-    """JSON to decode later, or to write unchanged."""
+    """JSON that is decoded later or written unchanged."""
 
 
 class Either(tuple):  # type: ignore[type-arg]
-    """`A | B` of two structs in a Python without such types; works with `isinstance`."""
+    """`A | B` of two structs, for a Python without such types; works with `isinstance`."""
 
     def __or__(self, other):
         return Either((*self, *_alternatives(other)))
@@ -65,7 +65,7 @@ _REQUIRED = object()
 
 
 def field(*, name=None, default=_REQUIRED, default_factory=None):
-    """Describe a field that has another name in JSON, or a new default for each struct."""
+    """Describe a field with another name in JSON, or with a new default value for each struct."""
     return _Field(name, default, default_factory)
 
 
@@ -178,7 +178,7 @@ def _evaluated(kind, scope):
 
 
 class _EitherOf:
-    """`Union[…]` that also accepts `Either`."""
+    """A `Union[…]` that also accepts `Either`."""
 
     def __getitem__(self, kinds):
         return typing.Union[tuple(part for kind in kinds for part in _alternatives(kind))]
@@ -188,7 +188,7 @@ _Either = _EitherOf()
 
 
 class Struct(metaclass=_StructMeta):
-    """Typed data, like msgspec's."""
+    """A typed data class like msgspec's."""
 
     def __init__(self, *args, **kwargs):
         cls = type(self)
@@ -422,7 +422,7 @@ def _read_one_of(value, kinds, path):
 
 
 class _Json:
-    """`msgspec.json`."""
+    """Replaces `msgspec.json`."""
 
     class Encoder:
         @staticmethod
@@ -433,7 +433,7 @@ class _Json:
             return "".join(out).encode("utf-8", "replace")
 
     class Decoder:
-        """Reads JSON of one type."""
+        """Decodes JSON of one type."""
 
         def __init__(self, type=typing.Any):
             self._type = type
@@ -442,7 +442,7 @@ class _Json:
             return cls
 
         def decode(self, line):
-            """Raises DecodeError or ValidationError."""
+            """Decode JSON. Raises DecodeError or ValidationError."""
             return _Json.decode(line, type=self._type)
 
     @staticmethod
@@ -452,7 +452,7 @@ class _Json:
 
     @staticmethod
     def decode(line, *, type=typing.Any):
-        """Raises DecodeError or ValidationError."""
+        """Decode JSON. Raises DecodeError or ValidationError."""
         try:
             value = _json.loads(line if isinstance(line, str) else bytes(line).decode())
         except (ValueError, RecursionError) as error:
@@ -461,7 +461,7 @@ class _Json:
 
 
 class _Structs:
-    """`msgspec.structs`."""
+    """Replaces `msgspec.structs`."""
 
     @staticmethod
     def replace(struct, **changes):
