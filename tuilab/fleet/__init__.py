@@ -1,4 +1,4 @@
-"""Many machines behind a Dask scheduler, each measuring one thing at a time.
+"""Measures on many machines behind a Dask scheduler, one run at a time on each.
 
 Only `dask_grid` imports Dask.
 """

@@ -23,7 +23,7 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a scheduler. cluster: the queue's jobs started for it, if any."""
+    """A client of a scheduler. cluster: the queue's jobs that were started for it; None if there are none."""
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
         self._client, self._cluster = client, cluster
@@ -35,9 +35,9 @@ class DaskGrid:
         """Connect to the scheduler at `on` (`tcp://host:8786`), or request that many jobs from the queue
         (`slurm`).
 
-        Raises InputError for anything else, WorkerError if nobody answers.
+        Raises InputError for any other value, WorkerError if the scheduler does not answer.
         """
-        # By default, Dask keeps trying to reach a missing scheduler.
+        # By default, Dask retries a missing scheduler forever.
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})
         cluster = await _queue(jobs) if on == SLURM else None
         try:
@@ -60,7 +60,7 @@ class DaskGrid:
     async def nodes(self) -> Mapping[str, Address]:
         """Return the scheduler's workers that have the resource.
 
-        Raises WorkerError if the scheduler is gone.
+        Raises WorkerError if the scheduler has ended.
         """
         try:
             identity = await self._client.scheduler.identity()
@@ -76,18 +76,18 @@ class DaskGrid:
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
-        # While the client holds the answer, the node knows that the client is alive.
+        # While the client keeps the future of this answer, the node knows that the client is alive.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure there and wait for the result. Raises NodeLost or NodeUnfit."""
+        """Measure on a node and wait for the result. Raises NodeLost or NodeUnfit."""
         task = msgspec.structs.replace(task, taken=tuple(self._taken.pop(node.place, ())))
         future = self._submit(node, far.measure, msgspec.json.encode(task))
         try:
             result = msgspec.json.decode(await self._answer(future), type=JobResult)
         finally:
-            # A result that was taken must not be recomputed when its node leaves.
+            # A collected result must not be recomputed when its node leaves.
             future.release()
         self._taken.setdefault(node.place, []).append(task.request.id)
         return result
@@ -105,7 +105,7 @@ class DaskGrid:
         self._client.subscribe_topic(topic, heard)
 
     async def close(self) -> None:
-        """End the nodes' workers and the jobs started for this."""
+        """End the workers on the nodes, and the jobs that were started for this client."""
         await self._everywhere(far.close, tuple(run for runs in self._taken.values() for run in runs))
         await self._client.close()
         if self._cluster is not None:
@@ -117,7 +117,7 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # a missing node has stopped
+            pass  # a missing node has stopped anyway
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Run a function on that node only, one at a time."""
@@ -132,7 +132,7 @@ class DaskGrid:
         )
 
     async def _answer(self, future: Future) -> bytes:
-        """Return the function's result. Raises NodeLost or NodeUnfit."""
+        """Return the result of the function. Raises NodeLost or NodeUnfit."""
         try:
             result: bytes = await future
         except (FutureCancelledError, KilledWorker, CommClosedError) as error:

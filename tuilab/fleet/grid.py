@@ -1,4 +1,4 @@
-"""The interface that the scheduler needs to reach nodes: Dask, or a stand-in for tests."""
+"""The interface through which the scheduler reaches nodes: Dask, or a substitute in tests."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -9,15 +9,15 @@ from tuilab.fleet.messages import Greeting, JobResult, Task
 
 
 class NodeLost(Exception):
-    """The node is gone, or its work is."""
+    """The node or its task has been lost."""
 
 
 class NodeUnfit(Exception):
-    """The node cannot measure, for the reason in the message."""
+    """The node cannot measure; the message gives the reason."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A node as the scheduler knows it. place: its address. name: set by the user, if any."""
+    """A node as the scheduler knows it. place: its address. name: the name set by the user, if any."""
 
     place: str
     name: str = ""
@@ -33,13 +33,13 @@ class Grid(Protocol):
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure there and wait for the result. Raises NodeLost or NodeUnfit."""
+        """Measure on a node and wait for the result. Raises NodeLost or NodeUnfit."""
 
     async def stop(self) -> None:
-        """Stop every node: its job ends soon with the data so far."""
+        """Stop every node: its job soon ends with the data so far."""
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
         """Call back with a run's id and a short status whenever a node reports progress."""
 
     async def close(self) -> None:
-        """End the nodes' workers, and the nodes if they were started for this."""
+        """End the workers on the nodes, and the nodes themselves if they were started for this grid."""

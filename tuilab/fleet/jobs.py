@@ -1,4 +1,4 @@
-"""The unit of distribution: cells, each a run of its own."""
+"""The unit of distribution: cells, each measured as a separate run."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from tuilab.model.requests import Measure
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure on one node. name: for people. make: builds the request for a machine.
+    """A measurement for one node. name: displayed to users. make: builds the request for a machine.
 
-    key: identifies it, such as the index of its point.
+    key: identifies the job, such as the index of its sweep point.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Job:
 
 
 def job_of(request: Measure, point: Point) -> Job:
-    """Return one sweep point as a run with all its arms, so that they share rounds."""
+    """Return a job that measures one sweep point with all arms in the same rounds."""
     values = {**request.scenario.parameters, **point.values}
     scenario = msgspec.structs.replace(request.scenario, parameters=values)
     own = msgspec.structs.replace(
@@ -42,11 +42,13 @@ def common_devices(machines: Sequence[Machine]) -> list[str]:
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of these device families that another machine has and this one lacks; "" if none."""
+    """Return the first of these device families that another machine has and this one lacks; "" if there is
+    none.
+    """
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")
 
 
 def families_of(machine: Machine) -> set[str]:
-    """Return the device families: `{"CPU", "GPU"}` for a machine with both."""
+    """Return a machine's device families, such as `{"CPU", "GPU"}`."""
     return {family(device.name) for device in machine.devices}

@@ -1,4 +1,4 @@
-"""Merge cells from many nodes into one sweep: their events under its run, at its points."""
+"""Merges cells from many nodes into one sweep: gives their events the sweep's run id and point numbers."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ UNLIKE = ("cpu", "tensorflow", "python", "driver")
 
 
 class SweepRun:
-    """Emits the sweep's events as its cells arrive. request: the whole sweep."""
+    """Emits the events of the sweep as its cells arrive. request: the request for the whole sweep."""
 
     def __init__(self, request: Measure, on_event: Listener) -> None:
         self._request, self._on_event = request, on_event
@@ -30,7 +30,7 @@ class SweepRun:
         self._measured_s = 0.0
 
     def begin(self, machine: Machine, points: tuple[e.Point, ...]) -> None:
-        """Start the sweep; machine: the first node's."""
+        """Start the sweep. machine: the machine of the first node."""
         request, self._first = self._request, machine
         self._on_event(
             e.RunStarted(
@@ -47,7 +47,7 @@ class SweepRun:
         )
 
     def add(self, point: e.Point) -> None:
-        """Add a point that the sweep had not announced."""
+        """Add a point that the sweep has not announced."""
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
@@ -74,7 +74,7 @@ class SweepRun:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """End the sweep. The last problem of an arm that ran at no point becomes the whole arm's."""
+        """End the sweep. If an arm ran at no point, its last problem becomes the problem of the whole arm."""
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))

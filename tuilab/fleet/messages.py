@@ -1,4 +1,4 @@
-"""JSON messages between a node of a fleet and its director."""
+"""JSON messages between a node of a fleet and the process that directs the fleet."""
 
 import msgspec
 
@@ -6,11 +6,11 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 
 RESOURCE = "tuilab"
-"""The Dask resource of a node; each node has one, so it measures one thing at a time."""
+"""The Dask resource of a node; each node has one unit, so it measures one job at a time."""
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's first answer. problem: why it cannot measure; empty if it can."""
+    """The first answer from a node. problem: why the node cannot measure; "" if it can."""
 
     protocol: int
     tuilab: str
@@ -19,9 +19,9 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell's measurement. events: JSON lines from the node's worker.
+    """The measurement of one cell. events: JSON lines from the node's worker.
 
-    began, ended: seconds on the node's own clock, which need not agree with any other.
+    began, ended: seconds on the node's own clock, which may differ from other clocks.
     """
 
     began: float
@@ -32,7 +32,7 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A job for a node: a run, and the topic for progress messages.
 
-    taken: that node's runs that are saved by now, so it can delete them.
+    taken: runs of that node that have been saved, so that it can delete them.
     """
 
     request: Measure

@@ -1,4 +1,4 @@
-"""A node's side: functions that run in a Dask worker, and its warm tuilab worker."""
+"""The node's side: functions that run in a Dask worker, and the node's warm tuilab worker."""
 
 import asyncio
 import contextlib
@@ -20,18 +20,20 @@ from tuilab.spool import DONE, file_of, folder
 from tuilab.version import __version__
 
 IDLE_S = 120.0
-"""Seconds after which an unused worker is ended, because it holds GPU memory."""
+"""Seconds after which an unused worker is stopped, because it holds GPU memory."""
 LOOK_S = 1.0
-"""Seconds between checks that the client is still there."""
+"""Seconds between checks that the client is still connected."""
 SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Returns True while the client waits for the answer or holds it."""
+"""Returns True while the client waits for the answer or keeps it."""
 
 
 class Node:
-    """The one worker of this process, in an event loop in its own thread. Methods are thread-safe."""
+    """Owns the only tuilab worker of this process, in an event loop in a separate thread. Methods are
+    thread-safe.
+    """
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
         self._command = list(command) if command else None
@@ -45,14 +47,14 @@ class Node:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
     def greet(self, held: Held) -> Machine:
-        """Start the worker and return its machine; the worker ends when nobody holds a greeting.
+        """Start the worker and return its machine; the worker ends when no client keeps a greeting.
 
         Raises RuntimeError with the reason on failure.
         """
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
     def measure(self, task: Task, say: Say, held: Held) -> JobResult:
-        """Measure; returns when the run ends for any reason."""
+        """Measure a run; return when the run has ended for any reason."""
         return asyncio.run_coroutine_threadsafe(self._measure(task, say, held), self._loop).result()
 
     def stop(self) -> None:
@@ -61,7 +63,7 @@ class Node:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
     def close(self, taken: Sequence[str]) -> None:
-        """End the worker and delete runs that were taken. Does not wait."""
+        """Stop the worker and delete the runs already collected. Does not wait."""
         asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
 
     async def _greeted(self, held: Held) -> Machine:
@@ -71,7 +73,7 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """Watch for the client. Uncollected data stays in this machine's spool."""
+        """Check that the client is still connected. Uncollected data stays in this machine's spool."""
         while self._leases:
             await asyncio.sleep(LOOK_S)
             self._leases = [held for held in self._leases if held()]
@@ -109,7 +111,7 @@ class Node:
             except TimeoutError:
                 event = None
             if not held():
-                self._kill()  # nobody waits for it any more; its rounds stay in the file
+                self._kill()  # the client no longer waits for the run; its rounds stay in the file
                 break
             if event is None or getattr(event, "run", "") != run:
                 continue
@@ -126,7 +128,7 @@ class Node:
         return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
     def _spooled(self, request: Measure) -> Measure:
-        """Return the request with a local file that stays until the result is taken."""
+        """Return the request with a local file that is kept until the result has been collected."""
         try:
             place = folder()
         except OSError:
@@ -172,7 +174,7 @@ def _words(event: e.Event) -> str:
 
 
 def command() -> list[str]:
-    """Return the command for a tuilab worker without Dask's environment settings, which would affect the
+    """Return the command for a tuilab worker without the environment settings of Dask, which would affect the
     measurement.
     """
     import dask.config
@@ -211,7 +213,7 @@ def measure(task: bytes) -> bytes:
 
 
 def _held() -> Held:
-    """Return True while the client of the calling task still wants it; the scheduler reports when it
+    """Return whether the client of the calling task still needs it; the scheduler reports when the client
     leaves.
     """
     from distributed import get_worker
@@ -227,10 +229,10 @@ def _held() -> Held:
 
 
 def stop() -> None:
-    """Stop this node's measurement. Runs in the Dask worker's own loop, so it takes effect at once."""
+    """Stop this node's measurement. Runs in the event loop of the Dask worker, so it takes effect at once."""
     node().stop()
 
 
 def close(taken: Sequence[str]) -> None:
-    """End this node's worker. taken: runs whose results have arrived."""
+    """Stop this node's worker. taken: runs whose results have been collected."""
     node().close(taken)

@@ -1,4 +1,4 @@
-"""Runs on a fleet: a sweep spread over nodes, and many parallel runs."""
+"""Runs on a fleet: a sweep that is spread over nodes, or many runs in parallel."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """One sweep. plan: builds the request for machines with these devices. nearest: the nearest axis
-    value.
+    """A sweep on a fleet. plan: builds the request for machines with these devices. nearest: returns the
+    nearest allowed value on the axis.
 
-    families: device families of its arms.
+    families: device families of the arms.
     """
 
     grid: Grid
@@ -46,7 +46,7 @@ class FleetSweep:
         self._record: SweepRun | None = None
 
     async def run(self) -> None:
-        """Measure every point, then those around a crossover. Raises WorkerError if no node can."""
+        """Measure all points, and more around a crossover. Raises WorkerError if no node can measure."""
         machines = await self._spread.machines()
         fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
         if not fit:
@@ -67,7 +67,7 @@ class FleetSweep:
         await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop it on every node; measured data stays."""
+        """Stop the sweep on every node and keep the measured data."""
         await self._spread.stop()
 
     async def _refine(self, request: Measure, count: int) -> None:
@@ -121,11 +121,11 @@ class FleetRuns:
 
     @property
     def failed(self) -> dict[int, str]:
-        """Keys of runs that could not be measured, with the reason."""
+        """The runs that could not be measured: key → reason."""
         return self._spread.failed
 
     async def run(self) -> None:
-        """Measure all. Raises WorkerError if no node can."""
+        """Measure all runs. Raises WorkerError if no node can measure."""
         if not await self._spread.machines():
             await self._spread.close()
             raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
@@ -137,7 +137,7 @@ class FleetRuns:
             await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop every node; measured data stays."""
+        """Stop every node and keep the measured data."""
         await self._spread.stop()
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:

@@ -1,4 +1,4 @@
-"""Assigns cells to nodes, one at a time per node; if a node dies, its cell goes to another."""
+"""Assigns cells to nodes, one at a time per node; if a node dies, another node gets its cell."""
 
 import asyncio
 from collections import deque
@@ -15,17 +15,17 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for a node if there is none."""
+"""Seconds to wait for a node when there is none."""
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
-"""Number of lost nodes after which a cell is given up."""
+"""Number of nodes lost on the same cell after which the cell is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is doing, for people. done, total: cells of the whole.
+    """The current activity of a node, for display. done, total: numbers of cells in the whole task.
 
-    step: something starts or ends. grave: something is out of the ordinary.
+    step: whether an activity starts or ends. grave: whether something unusual happened.
     """
 
     node: str
@@ -38,7 +38,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class NodeSlot:
-    """A working node. label: its name for people and in the record."""
+    """A node that works for the scheduler. label: its name in displays and in the record."""
 
     address: Address
     label: str = ""
@@ -52,10 +52,10 @@ Taken = Callable[[Job, NodeSlot, JobResult], None]
 
 @dataclass
 class Scheduler:
-    """Measures cells on a grid. Each measured cell is `taken` exactly once.
+    """Measures cells on a grid. Calls `taken` exactly once for each measured cell.
 
-    families: device families that the cells need; a node stays idle if it lacks one that another node has.
-    failed: cells given up, with the reason. The grid outlives it.
+    families: device families that the cells need; a node stays idle if it lacks a family that another node
+    has. failed: cells that were given up, with the reasons. Does not close the grid.
     """
 
     grid: Grid
@@ -78,7 +78,7 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node and return their machines once all have answered. Empty if none came."""
+        """Greet every node and return the machines once all have answered; empty if there are no nodes."""
         self.grid.on_progress(self.topic, self._hear)
         waited = 0.0
         while not self.stopping:
@@ -94,7 +94,9 @@ class Scheduler:
         return [hand.machine for hand in self._fit() if hand.machine is not None]
 
     async def run(self, cells: Sequence[Job]) -> None:
-        """Measure these cells; returns when each is measured or given up, or all have stopped."""
+        """Measure these cells; return when each has been measured or given up, or when all nodes have
+        stopped.
+        """
         self._pending.extend(cells)
         self.total += len(cells)
         waited = 0.0
@@ -110,7 +112,7 @@ class Scheduler:
             await self._quiet.wait()
 
     async def stop(self) -> None:
-        """Stop every node and take what they have measured."""
+        """Stop every node and collect the data measured so far."""
         self.stopping = True
         self._change.set()
         await self.grid.stop()
@@ -132,7 +134,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait until something happens or it is time to look for nodes again. Raises what a task raised."""
+        """Wait until something happens or it is time to look for new nodes. Raises what a task raised."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:
@@ -143,7 +145,7 @@ class Scheduler:
                 task.result()
 
     async def _look(self) -> None:
-        """Add new nodes and drop those that left."""
+        """Add new nodes and drop nodes that have left."""
         there = await self.grid.nodes()
         for place in list(self.hands):
             if place not in there:
@@ -164,7 +166,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """Give a lost node's cell to another node, unless the cell seems to kill nodes."""
+        """Give the cell of a lost node to another node, unless the cell seems to crash nodes."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
@@ -200,7 +202,7 @@ class Scheduler:
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:
-        """Return the machine's own name, plus the node's if several nodes share a machine."""
+        """Return the machine's name, with the node's name added if several nodes share a machine."""
         taken = {hand.label for hand in self.hands.values()}
         port = address.place.rpartition(":")[2]
         named = f"{host}/{address.name}" if address.name and address.name != address.place else host
