@@ -1,1 +1,3 @@
-"""Live figures of the devices and the host for the device panel. Imports neither TensorFlow nor Textual."""
+"""Live figures about the devices and the host, for the device panel. Imports neither TensorFlow nor
+Textual.
+"""

@@ -1,4 +1,4 @@
-"""The CPU quota of this process's cgroup, and how often it ran out."""
+"""The CPU quota of this process's cgroup, and how often the quota ran out."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Periods:
-    """Counters since the group was created: active periods, and throttled periods."""
+    """Counters since the creation of the group: active periods, and throttled periods."""
 
     total: int
     throttled: int
 
 
 class Quota:
-    """The tightest CPU quota of this process's cgroup and its ancestors, version 1 or 2.
+    """The tightest CPU quota among this process's cgroup and its ancestors, in version 1 or 2.
 
-    cpus: CPU time per second; None without a limit.
+    cpus: CPU seconds per second; None without a limit.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -27,7 +27,7 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """Return the counters now; None without a limit or if they cannot be read."""
+        """Return the current counters; None without a limit or if they cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(
@@ -40,7 +40,7 @@ class Quota:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Return the folders of the group and its ancestors, at the version's mount point."""
+    """Return the folders of the group and its ancestors, at the mount point of that cgroup version."""
     base = root / "sys/fs/cgroup"
     out: list[Path] = []
     for line in _read(root / "proc/self/cgroup").splitlines():

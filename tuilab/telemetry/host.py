@@ -1,4 +1,4 @@
-"""The host's processors and memory, from the kernel's counters."""
+"""The processors and memory of the host, from the kernel's counters."""
 
 import os
 from pathlib import Path
@@ -11,11 +11,11 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Maximum number of per-core files to read, to keep samples cheap on hosts with hundreds of cores."""
+"""Maximum number of per-core files to read, so that samples stay cheap on hosts with hundreds of cores."""
 
 
 class Host:
-    """Produces `CpuSample`s; shares cover the time between two samples.
+    """Produces `CpuSample`s; shares refer to the time between two samples.
 
     notes: a sentence for each figure that this host does not provide.
     """
@@ -33,10 +33,10 @@ class Host:
         self.notes = [] if self._clocks else ["no CPU clock: this machine does not report it (no cpufreq)"]
 
     def sample(self) -> CpuSample:
-        """Sample the host now."""
+        """Sample the host."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
-        # Without a tick between two samples, there is nothing to divide by.
+        # If no clock tick lies between two samples, the divisor is zero.
         known = [share for share in shares if share is not None]
         memory = psutil.virtual_memory()
         return CpuSample(
@@ -72,7 +72,7 @@ class Host:
 def _shares(old: Any, new: Any) -> tuple[float, float] | None:
     """Return the busy and stolen shares of one CPU between two readings; None without a tick between them.
 
-    `guest` times are included in `user` and `nice` (proc(5)).
+    `user` and `nice` include the `guest` times (proc(5)).
     """
     spent = {name: max(0.0, getattr(new, name) - getattr(old, name)) for name in new._fields}
     total = sum(seconds for name, seconds in spent.items() if name not in ("guest", "guest_nice"))
@@ -84,7 +84,7 @@ def _shares(old: Any, new: Any) -> tuple[float, float] | None:
 
 
 def _spread(paths: list[Path]) -> list[Path]:
-    """Return at most MOST_FILES of them, evenly spread."""
+    """Return at most MOST_FILES files, spread evenly."""
     step = max(1, -(-len(paths) // MOST_FILES))
     return paths[::step]
 

@@ -1,4 +1,4 @@
-"""One process, such as the worker: its CPU share and context switches."""
+"""Samples a process, such as the worker: its CPU share and context switches."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.
 
 
 class WatchedProcess:
-    """Produces `ProcessSample`s; rates cover the time between two samples."""
+    """Produces `ProcessSample`s; rates refer to the time between two samples."""
 
     def __init__(self, pid: int, root: Path = Path("/")) -> None:
         self.pid = pid
@@ -25,7 +25,7 @@ class WatchedProcess:
         self._switches: dict[str, tuple[int, int]] = {}
 
     def sample(self) -> tuple[ProcessSample | None, str]:
-        """Sample the process, or return None and the reason."""
+        """Sample the process; return None and the reason on failure."""
         try:
             process = psutil.Process(self.pid)
             with process.oneshot():
@@ -50,8 +50,8 @@ class WatchedProcess:
         return out, ""
 
     def _read_switches(self) -> dict[str, tuple[int, int]]:
-        """Return voluntary and involuntary switches of each thread: /proc/PID/status has only the first
-        thread's.
+        """Return each thread's voluntary and involuntary switches: /proc/PID/status has only those of the
+        first thread.
         """
         out = {}
         try:
@@ -70,7 +70,7 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Add owner and command line, if a process with that id and name is visible here."""
+    """Add owner and command line if a process with that id and name is visible in this namespace."""
     try:
         here = psutil.Process(process.pid)
         with here.oneshot():
@@ -79,7 +79,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
     except (psutil.Error, OSError, KeyError):
         return process
     if process.name and name and process.name != name:
-        return process  # in a container: another process with the same id
+        return process  # in a container, another process may have the same id
     return msgspec.structs.replace(
         process, user=sanitize_line(user, 40), command=sanitize_line(command or name, 200)
     )
@@ -88,7 +88,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return switches per second, voluntary and involuntary. A new thread counts from its start."""
+    """Return voluntary and involuntary switches per second. A new thread counts from its start."""
     if not elapsed or not now:
         return None, None
     gained = [
