@@ -1,4 +1,4 @@
-"""Presets: found, read, and checked against their workloads."""
+"""Finds presets, reads them, and checks them against their workloads."""
 
 from tuilab.catalogue.load import Catalogue, Problem, folders, load
 from tuilab.catalogue.plan import scenario

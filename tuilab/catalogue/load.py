@@ -1,4 +1,4 @@
-"""Find and read preset files. A file with an error becomes a problem to show; the others still load."""
+"""Finds and reads preset files. An invalid file becomes a problem to show; the other files still load."""
 
 import difflib
 import re
@@ -19,7 +19,7 @@ _AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A preset file that could not be read: file, key, error and expectation."""
+    """Why a preset file could not be read: file, key, error and expected value."""
 
     file: str
     key: str
@@ -27,7 +27,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name that the preset would have."""
+        """The name that the preset would have if its file were valid."""
         return Path(self.file).stem
 
     def __str__(self) -> str:
@@ -35,13 +35,15 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """Every readable preset, by document and example, and the problems of the others."""
+    """All readable presets, by document and example, and the problems with the other files."""
 
     presets: tuple[Preset, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Preset:
-        """Return the preset of that name. Raises InputError, with the file's problem if there is one."""
+        """Return the preset with that name. Raises InputError, which describes the problem if its file is
+        invalid.
+        """
         for preset in self.presets:
             if preset.name == name:
                 return preset
@@ -56,7 +58,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the shipped presets: in the wheel, or next to the package in a checkout."""
+    """Return the folder of the bundled presets: in the wheel, or next to the package in a checkout."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_presets"
     return inside if inside.is_dir() else package.parent / "presets"
@@ -70,14 +72,14 @@ def own_folder() -> Path:
 
 
 def folders() -> tuple[Path, Path]:
-    """Return the preset folders: shipped, then the user's."""
+    """Return the preset folders: the bundled one, followed by the user's."""
     return shipped_folder(), own_folder()
 
 
 def load(*places: Path) -> Catalogue:
-    """Read every `*.toml` in the places, `folders()` by default.
+    """Read every `*.toml` file in the given places, by default in `folders()`.
 
-    If two files have the same name, the later folder wins.
+    If two files have the same name, the one in the later folder wins.
     """
     presets: dict[str, Preset] = {}
     problems: list[Problem] = []
@@ -98,12 +100,12 @@ def load(*places: Path) -> Catalogue:
 
 def _order(preset: Preset) -> tuple[str, int, str]:
     source = preset.source
-    # Claims in prose, with number 0, come after the document's examples.
+    # Claims from prose, with number 0, come after the document's examples.
     return (source.document, source.example or 99, preset.name) if source else ("~", 0, preset.name)
 
 
 def read_file(file: Path) -> Preset | Problem:
-    """Return one preset, or the problem with its file."""
+    """Return the preset in a file, or the problem with the file."""
     shown = sanitize_line(str(file), 300)
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
@@ -115,7 +117,7 @@ def read_file(file: Path) -> Preset | Problem:
 
 
 def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
-    """Parse one preset from TOML, or return its problem."""
+    """Parse a preset from TOML; return the preset or its problem."""
     try:
         preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
         preset = msgspec.structs.replace(preset, name=name, file=file)

@@ -1,4 +1,4 @@
-"""Turn a preset and a user's changes into a measurement request."""
+"""Turns a preset and a user's changes into a measurement request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,7 +14,9 @@ from tuilab.workloads.declare import guessed
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the preset's scenario with some values changed. Raises InputError that names the parameter."""
+    """Return the preset's scenario with some values changed. Raises InputError with the name of the wrong
+    parameter.
+    """
     declaration = find(preset.workload).declaration
     given = {**preset.parameters, **(changes or {})}
     return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
@@ -47,21 +49,21 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
-    """Return sizes from a sixteenth to sixteen times the default: nobody stated how far it may go."""
+    """Return sizes from 1/16 to 16 times the default, because the useful range is unknown."""
     sizes = (parameter.default * 4.0**power for power in range(-2, 3))
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values in roughly equal ratios, including the lowest and highest."""
+    """Return at most `most` allowed values in roughly equal ratios, including the lowest and the highest."""
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))
     return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))
 
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
-    """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or
-    `samples=256,512,1k`; `m,k,n=64:1024:x4` for parameters that take each value together.
+    """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`;
+    `m,k,n=64:1024:x4` gives several parameters the same values.
 
     Raises InputError. The last value is included even if the steps would miss it.
     """
@@ -88,7 +90,9 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """allowed: returns the nearest allowed size, for a factor; an explicit step must be allowed itself."""
+    """Return the values from first to last. allowed: returns the nearest allowed size, for a factor; explicit
+    steps must hit allowed sizes.
+    """
     by_factor = stride[:1] in ("x", "*", "×")
     try:
         amount = float(stride[1:]) if by_factor else float(stride)

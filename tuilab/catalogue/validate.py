@@ -1,4 +1,4 @@
-"""Check a preset against its workload."""
+"""Checks a preset against its workload."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ MOST_POINTS = 400
 
 
 def validate(preset: Preset) -> Preset:
-    """Return the preset with cleaned texts. Raises InputError with key, value and expectation."""
+    """Return the preset with sanitized texts. Raises InputError with key, value and expected value."""
     declaration = find(preset.workload).declaration
     with keyed("parameters"):
         check_values(declaration.parameters, declaration.constraints, preset.parameters)
@@ -39,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """Prefix the key of an InputError raised inside with this key."""
+    """Prefix this key to the key of an InputError raised inside the block."""
     try:
         yield
     except InputError as error:
@@ -47,7 +47,7 @@ def keyed(key: str) -> Iterator[None]:
 
 
 def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInteger:
-    """Return the numeric parameter of that name. Raises InputError if there is none."""
+    """Return the numeric parameter with that name. Raises InputError if there is none."""
     parameter = declaration.parameter(name)
     if not isinstance(parameter, Integer | LogInteger):
         names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
@@ -74,7 +74,9 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
 
 
 def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
-    """Check a sweep: one or two numeric axes, ascending values in range, not too many points to draw."""
+    """Check a sweep: one or two numeric axes, ascending values in range, and no more points than can be
+    drawn.
+    """
     if not 1 <= len(sweep.axes) <= 2:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")
     points = 1
