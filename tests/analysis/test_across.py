@@ -43,7 +43,7 @@ def test_arms_without_figures_are_left_out_and_different_workloads_compare_no_pa
         arm.id for arm in ARMS if arm.device == "CPU:0"
     }
     there.scenario = msgspec.structs.replace(there.scenario, workload="other", parameters={})
-    assert across([here, there]).warnings[1] == (f"different work: {here.scenario.workload} against other",)
+    assert across([here, there]).warnings[1] == (f"different work: {here.scenario.workload} versus other",)
 
 
 def test_a_measured_arm_without_an_interval_is_named_as_not_compared():
@@ -58,7 +58,7 @@ def test_different_machines_are_named():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")
     text = " | ".join(across([here, there]).warnings[1])
-    assert "host is gpu-07 against laptop" in text and "tensorflow is 2.21.0 against 2.20.0" in text
+    assert "host is gpu-07 versus laptop" in text and "tensorflow is 2.21.0 versus 2.20.0" in text
 
 
 def ran_on(arm: Arm, seconds: float) -> RunState:

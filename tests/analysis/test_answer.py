@@ -132,11 +132,11 @@ def test_arms_within_the_noise_are_called_equal() -> None:
         r"CPU (graph|xla) and CPU (graph|xla) are fastest, equal within the noise\. CPU (.*) takes", text
     )
     assert first and first[1] == first[3] != first[2], text
-    assert re.search(r", CPU (graph|xla) [\d.]+ ms \[.*\]; a difference below [\d.]+% would not", text)
+    assert re.search(r", CPU (graph|xla) [\d.]+ ms \[.*\]; a difference below [\d.]+% would have", text)
     assert re.search(r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+× slower than CPU graph \[.*\]\.", text)
     both = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}))
     assert re.search(
-        r"are equal within the noise\. .*; a difference below [\d.]+% would not have been seen\.$",
+        r"are equal within the noise\. .*; a difference below [\d.]+% would have gone undetected\.$",
         answer(both),
     )
 
@@ -156,7 +156,7 @@ def test_one_round_each_is_not_called_noise() -> None:
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
     figures = "CPU xla takes 5.0 ms, CPU graph 12 ms, CPU eager 850 ms"
-    assert answer(finish(state)).startswith(f"All 3 arms have too few rounds to be told apart. {figures}")
+    assert answer(finish(state)).startswith(f"All 3 arms have too few rounds to compare. {figures}")
 
 
 def test_two_scattered_rounds_give_no_difference() -> None:
@@ -309,7 +309,7 @@ def test_an_arm_that_ran_elsewhere_is_not_named_after_the_gpu() -> None:
 def test_a_run_with_only_facts_reports_them() -> None:
     state = fact(begun([GRAPH]), "traces", 1, "the function was traced once")
     state.apply(e.ArmStatus(run="r", arm=GRAPH.id, status="ok", device="CPU:0"))
-    assert answer(finish(state)) == "Nothing was timed; observed: the function was traced once."
+    assert answer(finish(state)) == "No arm was timed. Observed: the function was traced once."
 
 
 def test_variants_are_named_by_their_titles() -> None:
@@ -338,9 +338,9 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     assert medians(measure(state, {EAGER: 1e-9, GRAPH: 1e-9}, rounds=0), EAGER, GRAPH) == pytest.approx(1.2)
     said = answer(finish(state))
     assert re.search(r"1\.[789]\d*× faster than eager \[1.* [12].*\]\. On the CPU 4", said), said
-    assert "; the medians divide to 1.20×, since they mix rounds of different pace" in said, said
+    assert "; the quotient of the medians is 1.20×, because they mix rounds of different pace" in said, said
     plain = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 3e-3, GRAPH: 1e-3})))
-    assert "the medians divide" not in plain and "3.00× faster than eager [" in plain
+    assert "the quotient of the medians" not in plain and "3.00× faster than eager [" in plain
 
 
 def test_figures_follow_the_order_of_their_names() -> None:
@@ -382,9 +382,9 @@ def test_an_arm_between_two_that_are_nearly_equal_is_not_called_slower() -> None
 def test_an_arm_too_noisy_to_compare_leaves_the_others_comparable() -> None:
     wild = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.5, 0.001), c=pace(1.6, 0.66))
     said = answer(wild)
-    assert said.startswith("CPU a is fastest of those that can be told apart: "), said
+    assert said.startswith("CPU a is fastest of the distinguishable arms: "), said
     assert "CPU b 1.5" in said and "1.50× slower [" in said
-    assert "CPU c (" in said and "varies too much to be compared." in said
+    assert "CPU c (" in said and "varies too much to compare." in said
 
 
 def test_two_rounds_are_not_said_to_vary() -> None:
@@ -396,7 +396,7 @@ def test_two_rounds_are_not_said_to_vary() -> None:
     for arm in VARIANTS:
         state.apply(e.ArmStatus(run="r", arm=arm.id, status="ok", device="CPU:0"))
     said = answer(finish(state))
-    assert "CPU c has too few rounds to be compared." in said and "varies" not in said, said
+    assert "CPU c has too few rounds to compare." in said and "varies" not in said, said
 
 
 def test_with_several_leaders_the_faster_arm_of_a_pair_is_named() -> None:

@@ -69,7 +69,7 @@ class TestGpu:
 
     def test_host_work_is_named_as_host_work(self) -> None:
         graph = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "graph")
-        assert "TensorFlow's start of a call on this host" in parts_words(graph.on(GPU_SHEET))
+        assert "TensorFlow's dispatch overhead on this host" in parts_words(graph.on(GPU_SHEET))
         fed = GpuCall(Work(flop=1, inputs=1, outputs=1, host_s=5e-3), CPU_ROOFS, "graph")
         assert "preparing the input on this host" in parts_words(fed.on(GPU_SHEET))
         zlib = GpuCall(Work(inputs=1, to_host=1, host_only=True), CPU_ROOFS, "eager", least_s=2e-3)
@@ -107,21 +107,22 @@ class TestGpu:
         assert found.limited_by == "the CPU ops that stay"
         text = answer(without_gpu(10e-3, work))
         assert (
-            "limited by the ops that stay on the CPU" in text and "MatMul stays on the CPU (4.00 ms)" in text
+            "limited by the ops that remain on the CPU" in text
+            and "MatMul stays on the CPU (4.00 ms)" in text
         )
 
     def test_a_call_without_any_kernel_cannot_win(self) -> None:
         stay = Stay(op="StringSplitV2", runs=1, reason="no GPU kernel", seconds=9e-3)
         work = Work(flop=1e3, inputs=8.0, outputs=8.0, stays=(stay,), gpu=Work(kernels=0))
         state = without_gpu(10e-3, work)
-        wanted = "A GPU cannot win: StringSplitV2, all of this call, has no GPU kernel and runs on the CPU."
+        wanted = "A GPU cannot win: the ops of a call (StringSplitV2) run on the CPU, without a GPU kernel."
         assert wanted in answer(state) and bound_words(state) == "a GPU cannot win"
 
     @pytest.mark.parametrize(
         ("work", "why"),
         [
             (Work(flop=1e6, inputs=1, outputs=1, uncounted=("Dilation2D",)), "the work of Dilation2D"),
-            (Work(), "how much work a call does is not known"),
+            (Work(), "the amount of work per call is unknown"),
             (
                 Work(flop=1.0, stays=(Stay(op="Qr", runs=1, reason="none"),), gpu=Work(flop=1.0, kernels=1)),
                 "Qr stays on the CPU, and its time was not measured",
@@ -132,14 +133,14 @@ class TestGpu:
         state = without_gpu(10e-3, work)
         found = bounds(state, 0, SHEETS["h100"])
         assert {(b.at_most, b.verdict) for b in found} == {(None, "not known")}
-        assert f"What an H100 could give is not known: {why}" in answer(state)
+        assert f"The best case on an H100 is unknown: {why}" in answer(state)
 
     def test_a_short_bound_is_unknown_until_the_host_is_measured(self) -> None:
         """Without this host's launch cost, the bound of a small call would be less than a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
-        assert "TensorFlow call here is not measured yet" in summarise(state, against="h100").answer
+        assert "overhead has not been measured here yet" in summarise(state, against="h100").answer
 
     def test_an_uninformative_ceiling_is_stored_but_not_printed(self) -> None:
         state = without_gpu(1e4, Work(flop=1e3, inputs=1, outputs=1))
@@ -177,7 +178,7 @@ class TestAnswer:
     def test_the_bound_says_by_how_much_a_gpu_could_win_at_most(self) -> None:
         text = answer(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
         assert re.search(
-            r"An H100 could be at most 5\.\d+× faster \(limited by TensorFlow's start of a call", text
+            r"An H100 could be at most 5\.\d+× faster \(limited by TensorFlow's dispatch overhead", text
         )
         assert "Measured here:" in text
 
@@ -194,7 +195,7 @@ class TestAnswer:
         assert {bound.verdict for bound in found} == {"could win"}
         assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
         text = answer(state)
-        assert text.count("This host was too busy to measure how long TensorFlow takes to start a call") == 1
+        assert text.count("This host was too busy to measure TensorFlow's dispatch overhead") == 1
         assert re.search(r"An H100 could be (at most [\d.]+× faster|faster, but its upper limit)", text)
         assert "far faster" not in answer(state) + bound_words(state)
 
@@ -248,8 +249,8 @@ class TestSweep:
         assert found is not None and found.overtakes_from == 4_096
         assert (
             found.sentence
-            == "An H100 could overtake from 4,096 samples at the earliest, by its data sheet and the cost of "
-            "starting a call here."
+            == "An H100 could overtake at 4,096 samples at the earliest, according to its data sheet "
+            "and the dispatch overhead on this host."
         )
         assert [point.value for point in found.points] == list(sizes)
         assert found.sentence not in answer(state), "while it runs, sizes are missing"

@@ -123,7 +123,7 @@ def test_arms_that_become_equal_say_from_which_size() -> None:
 def test_one_size_shows_no_crossover() -> None:
     found = crossover(measured(gpu, (256,)), measured(cpu, (256,), seed=2), PAIR)
     assert found.status == "none"
-    assert found.sentence.endswith("One size shows no crossover.")
+    assert found.sentence.endswith("A single size cannot show a crossover.")
 
 
 def test_bisection_needs_few_sizes_and_then_stops() -> None:
@@ -150,7 +150,7 @@ def test_bisection_stops_when_noise_dominates() -> None:
             break
         a |= measured(gpu, (step.size,), spread=0.2, seed=step.size)
         b |= measured(cpu, (step.size,), spread=0.2, seed=step.size + 1)
-    assert step.reason == "more rounds would narrow it, more sizes would not"
+    assert step.reason == "only more rounds can narrow it, not more sizes"
 
 
 def test_bisection_stops_at_neighbours() -> None:

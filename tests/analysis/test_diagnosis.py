@@ -75,14 +75,14 @@ def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
         phases(state, arm, input_wait=0.8 * cost, compute=0.2 * cost)
     told = {d.arm: d.remedy for d in found(state, "input-bound")}
     assert told == {
-        serial.id: "Map in parallel, cache what stays the same or move the work into the step.",
-        prefetched.id: "Cache what stays the same or move the work into the step.",
+        serial.id: "Map in parallel, cache the elements that stay the same or move the work into the step.",
+        prefetched.id: "Cache the elements that stay the same or move the work into the step.",
         cached.id: "Move the work into the step.",
     }
     step = Arm("CPU:0", "graph", variant="in-step")
     both = measure(begun([cached, step]), {cached: 3e-3, step: 3e-3})
     (one,) = found(phases(both, step, input_wait=2e-3, compute=1e-3), "input-bound")
-    assert one.remedy.startswith("The other variants of this run are not faster")
+    assert one.remedy.startswith("No other variant in this run is faster")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_slow_first_call_is_reported() -> None:
 def test_a_large_unknown_part_is_reported(arm: Arm) -> None:
     state = phases(measure(begun([arm]), {arm: 1.0}), arm, 0.3, compute=0.7)
     (one,) = found(state, "not-known")
-    assert one.message == f"30% of a call of CPU {arm.mode} is not accounted for."
+    assert one.message == f"30% of a call of CPU {arm.mode} is unaccounted for."
     assert not found(state, "dispatch-bound")
     assert not found(phases(measure(begun([arm]), {arm: 1.0}), arm, 0.1, compute=0.9), "not-known")
 

@@ -12,7 +12,7 @@ def test_outliers_are_counted_and_the_worst_is_named() -> None:
     assert found is not None
     assert found == Found(
         "outliers",
-        "2 of 42 samples lie far outside the rest; the slowest took 9.58× the median",
+        "2 of 42 samples are outliers; the slowest took 9.58× the median",
     )
 
 
@@ -31,7 +31,7 @@ def test_too_few_or_identical_samples_have_none() -> None:
 
 
 def test_without_a_positive_median_no_multiple_is_named() -> None:
-    assert outliers([0.0] * 10 + [1.0]) == Found("outliers", "1 of 11 samples lies far outside the rest")
+    assert outliers([0.0] * 10 + [1.0]) == Found("outliers", "1 of 11 samples is an outlier")
 
 
 @given(st.lists(st.floats(1e-6, 1e3), max_size=60), st.randoms())

@@ -61,14 +61,14 @@ def test_copy_time_outside_the_link_is_accounted_for() -> None:
     copy = msgspec.structs.replace(op("MemcpyH2D", 10e-6, "copy"), device="GPU:0")
     said = copying(profile((op("A", 1e-3), copy), copy_in=116e-6, compute=1e-3))
     assert said.startswith(
-        "Of the 116 µs of copying the link moves data for 10.0 µs (MemcpyH2D); in the rest"
+        "Copying takes 116 µs. The link transfers data for 10.0 µs of it (MemcpyH2D); the rest"
     )
     assert not copying(profile((op("A", 1e-3), copy), copy_in=11e-6, compute=1e-3))
     assert not copying(profile((op("A", 1e-3),), compute=1e-3))
 
 
 def test_a_call_that_only_runs_python_says_so() -> None:
-    assert diagnose(profile((), python=1e-3)) == ("No TensorFlow op ran in the 1.00 ms of a call.",)
+    assert diagnose(profile((), python=1e-3)) == ("No TensorFlow op ran in the call, which took 1.00 ms.",)
 
 
 def test_ops_add_up_by_type() -> None:

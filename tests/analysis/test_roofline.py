@@ -142,7 +142,7 @@ class TestArm:
         assert found is not None and found.bound_by == "input"
         phases(state, GRAPH, 1.2e-3, dispatch=0.8e-3)
         found = against_roof(state, state.arms[GRAPH.id], 0)
-        assert found is not None and found.bound_by == "not known" and "is not known" in found.sentence
+        assert found is not None and found.bound_by == "not known" and "is unknown" in found.sentence
         phases(state, GRAPH, compute=2e-3)
         found = against_roof(state, state.arms[GRAPH.id], 0)
         assert found is not None and found.bound_by == "compute"
@@ -227,7 +227,9 @@ class TestClaims:
     def test_a_claim_that_no_gpu_could_fulfil_is_impossible(self) -> None:
         state = without_gpu(150e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         twice = judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=2.0)), state)
-        assert twice.verdict == "impossible" and twice.evidence.startswith("By a bound, not a measurement:")
+        assert twice.verdict == "impossible" and twice.evidence.startswith(
+            "Derived from a bound, not measured:"
+        )
         assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU)), state).verdict == "untestable"
 
     def test_a_claim_is_confirmed_if_the_cpu_is_faster_than_any_gpu_can_be(self) -> None:
@@ -278,9 +280,9 @@ class TestClaims:
 def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
     state = begun([GRAPH])
     small = expectation(Work(flop=1e4, inputs=1e3, outputs=1e3), roofs(state))
-    assert "starting the call will bind it, 100 µs at least where the work itself needs" in small
+    assert "it will be bound by starting the call (at least 100 µs); the work itself needs" in small
     large = expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), roofs(state))
-    assert "arithmetic will bind it" in large
+    assert "it will be bound by arithmetic" in large
     assert "operations a byte" in expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), None)
 
 

@@ -375,14 +375,14 @@ def test_a_fact_claim_is_judged_by_the_facts(value, relation, seen, word) -> Non
     found, evidence = verdict(FactIs(fact="traces", value=value, relation=relation), state)
     assert found == word
     assert evidence.startswith("The function was traced thus")
-    assert ("the claim would need" in evidence) == (word == "refuted" or relation != "is")
+    assert ("the claim requires" in evidence) == (word == "refuted" or relation != "is")
 
 
 def test_a_fact_must_hold_in_every_arm_of_the_pattern() -> None:
     state = fact(fact(begun([GRAPH, XLA]), "n", 1, arm=GRAPH), "n", 2, arm=XLA)
     assert verdict(FactIs(fact="n", value=1), state) == (
         "refuted",
-        "CPU xla: n is 2; the claim would need 1.",
+        "CPU xla: n is 2; the claim requires 1.",
     )
     assert verdict(FactIs(fact="n", value=1, arms=ArmPattern(mode="graph")), state)[0] == "confirmed"
     assert verdict(FactIs(fact="m", value=1), state) == ("undecided", "The run observed no m.")
@@ -424,7 +424,7 @@ def test_the_same_placement_needs_several_sizes() -> None:
     once = placed(swept(), GRAPH, matmul("CPU:0"))
     assert verdict(SamePlacement(axis="samples"), once) == (
         "undecided",
-        "The placement was observed at one size only.",
+        "The placement was observed at only one size.",
     )
 
 

@@ -329,7 +329,7 @@ KINDS = {
     "unlisted": "SaveV2",
     "named_as_an_op": "WriteFile",
     "twice": "WriteFile",
-    "pipe": "not done after",
+    "pipe": "not finished after",
     "asset_link": "words.txt",
     "escapes": "assertion failed",
     "unsafe_switch.keras": "a Lambda layer",

@@ -191,7 +191,7 @@ def _servers() -> list[psutil.Process]:
     return [each for each in found if any(word.startswith(folder) for word in each.info["cmdline"] or ())]
 
 
-STOPPED = "GB of memory|not done after|Unable to allocate"
+STOPPED = "GB of memory|not finished after|Unable to allocate"
 """A busy host may take longer to fill its memory than opening may last; with little free memory, none is
 filled.
 """
@@ -217,7 +217,7 @@ NAMED = {
     "ext.h5": "outside the file",
     "fill20g": STOPPED,
     "fn_foreign.keras": r"abs of os\.path",
-    "forever": "not done after",
+    "forever": "not finished after",
     "fromgraph": "WriteFile.*DatasetFromGraph",
     "getfile.keras": "Lambda|get_file",
     "getfile_alias.keras": "Lambda|get_file",
@@ -250,7 +250,7 @@ NAMED = {
     "vocab_numpy.keras": "StringLookup reads the file",
     "vocab_str.keras": "StringLookup reads the file",
     "writefile": "WriteFile",
-    "zipinside.h5": "no HDF5 file",
+    "zipinside.h5": "not a readable HDF5 file",
 }
 """Words from the message that rejects each file. Other files open, or fail with a message of Keras,
 TensorFlow or a limit.

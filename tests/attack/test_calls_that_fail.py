@@ -358,7 +358,7 @@ class Attack:
 
     def rescued(self, done: Outcome, run: str) -> int:
         """Return the run's rounds from the place that the command reports: a file, or a temporary folder."""
-        if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
+        if elsewhere := re.search(r"runs are saved in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
         match = re.search(r"is saved in (\S+\.jsonl)", done.said)
@@ -379,7 +379,9 @@ class Attack:
             "watch -o --json": "SELECT 1 FROM programs WHERE program != 'w0000'",
         }.get(self.name)
         text = done.said + (self.place / "own/page.html").read_text()
-        if wanted and not any(w in text for w in ("not kept in the history", "in memory", "for now")):
+        if wanted and not any(
+            w in text for w in ("could not be saved to the history", "in memory", "for now")
+        ):
             with contextlib.closing(sqlite3.connect(file)) as connection:
                 if not connection.execute(wanted).fetchone():
                     yield "done, it says, but it is not"

@@ -159,7 +159,7 @@ def test_files_shared_for_reading_are_read_and_not_changed(users, data):
     (data / FILE).chmod(0o644)
     before = state(data)
     code, out, err = users.call(NAMES[1], "history", data=data)
-    assert code == 0 and len(out.splitlines()) == 3 and "can only be read" in err, (code, out, err)
+    assert code == 0 and len(out.splitlines()) == 3 and "is read-only" in err, (code, out, err)
     code, out, _ = users.call(NAMES[1], "export", "run1", "--format", "csv", data=data)
     assert code == 0 and len(out.splitlines()) == 901
     code, _, err = users.call(NAMES[1], "history", "delete", "run1", data=data)
@@ -220,7 +220,7 @@ def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
     for name in ("file.md", "new.md", "folder/notes.md", "folder/new.md"):
         for words in (["export", "run1", "-o"], ["history", "save", "run1"]):
             code, _, err = users.call(NAMES[0], *words, str(shared / name), data=data)
-            assert code == 2 and "another user made" in err, (name, code, err)
+            assert code == 2 and "created by another user" in err, (name, code, err)
     assert os.listdir(precious) == ["notes.md"] and (precious / "notes.md").read_text() == "mine"
     (own := shared / "own.md").symlink_to(precious / "notes.md")
     account = users.accounts[NAMES[0]]

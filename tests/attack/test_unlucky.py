@@ -180,7 +180,7 @@ def test_a_deleted_working_folder_is_named(place, monkeypatch, line):
     monkeypatch.chdir(place / "gone")
     (place / "gone").rmdir()
     done = here(*line.split())
-    assert done.returncode == 2 and "the folder that this runs in" in done.stderr, done
+    assert done.returncode == 2 and "the current folder" in done.stderr, done
 
 
 @pytest.mark.parametrize("line", ["export run1", "export run1 --format json", "history", "check --rules"])

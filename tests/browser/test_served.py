@@ -137,7 +137,11 @@ def test_a_port_in_use_is_reported_in_one_line(shared):
     done = subprocess.run(
         [sys.executable, "-m", "tuilab", "serve", "--port", port], capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 2 and "free here" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert (
+        done.returncode == 2
+        and "a free port and address" in done.stderr
+        and len(done.stderr.splitlines()) == 1
+    )
 
 
 def workers_below(server: psutil.Process) -> list[psutil.Process]:

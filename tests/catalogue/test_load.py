@@ -51,7 +51,7 @@ def load(tmp_path):
         (b'title = "\xff\xfe"', "", "TOML"),
         ("x = " + "[" * 5_000 + "]" * 5_000, "", ""),
         ("#" * (LARGEST_FILE + 1), "", "at most"),
-        (GOOD + '[arms]\ndevices = ["GPU:²"]\n', "arms.devices", "one device such as GPU:1"),
+        (GOOD + '[arms]\ndevices = ["GPU:²"]\n', "arms.devices", "a device such as GPU:1"),
     ],
 )
 def test_errors_name_the_file_and_key_and_expectation(load, text, key, says):

@@ -148,5 +148,5 @@ def test_check_without_a_claim_is_refused_before_anything_is_measured(command, t
     code.write_text("def step(x):\n    return x\n")
     for name in (str(preset), f"{code}:step"):
         done = here(command, name, "--check")
-        assert done.returncode == 2 and "claims nothing to check" in done.stderr
+        assert done.returncode == 2 and "has no claim to check" in done.stderr
     assert here(command, "stft-small", "--check").returncode == 3, "that one has a claim"

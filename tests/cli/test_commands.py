@@ -77,7 +77,7 @@ def test_gpu_arms_without_a_gpu_say_why_and_have_no_figures(small):
         assert "GPU" in arm["reason"]
     for claim in result["claims"]:
         # The launch cost on this host may exclude any GPU; the evidence then states that it is a bound.
-        by_bound = claim["evidence"].startswith("By a bound, not a measurement")
+        by_bound = claim["evidence"].startswith("Derived from a bound, not measured")
         assert claim["verdict"] == "untestable" or by_bound
 
 
@@ -101,7 +101,7 @@ def test_a_worker_proves_a_finding(tmp_path, monkeypatch):
     assert (proof["code"], proof["line"]) == ("TL105", 6), proof
     said, true = proof["said_s"], proof["true_s"]
     assert said > 0 and true > 0 and proof["factor"] == pytest.approx(max(said, true) / min(said, true))
-    assert "it is the first call, not a later one" in proof["sentence"]
+    assert "the figure is for the first call, not for a later one" in proof["sentence"]
     runs = json.loads(calling.here("history", "--json").stdout)
     assert proof["run"] in {entry["run"] for entry in runs}
     raw = calling.here("export", proof["run"][:8], "--format", "json").stdout

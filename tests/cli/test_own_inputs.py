@@ -57,7 +57,7 @@ def test_missing_shapes_are_requested_and_read_from_the_command_line(own):
     refused = calling.run(own, "run", place, *QUICK)
     assert refused.returncode == 2 and not refused.stdout
     assert (
-        "a and b have no known shape; give --input a=" in refused.stderr
+        "a and b have no known shape; pass --input a=" in refused.stderr
         and "tuilab.capture(loss" in refused.stderr
     )
     assert len(refused.stderr.strip().splitlines()) == 1, "one sentence"
@@ -98,7 +98,7 @@ def test_a_call_without_a_gpu_kernel_gets_no_ceiling(own):
     )
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    assert "CombinedNonMaxSuppression, all of this call, has no GPU kernel and runs on the CPU" in text
+    assert "the ops of a call (CombinedNonMaxSuppression) run on the CPU, without a GPU kernel" in text
     assert "h100 could be" not in text.lower()
     explained = calling.run(own, "explain", f"{own}/own.py:suppress", "-q")
     assert "no GPU kernel" in explained.stdout

@@ -258,13 +258,13 @@ def own_run(file: Path, at: str) -> RunState:
 
 def test_a_run_whose_code_has_changed_is_not_resumed(tmp_path):
     file = tmp_path / "own.py"
-    with pytest.raises(InputError, match=r"own\.py.*can be read"):
+    with pytest.raises(InputError, match=r"own\.py.*a readable file"):
         check_code(own_run(file, "2026-11-21T00:00:00+00:00"))
     file.write_text(OWN)
     saved = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     check_code(own_run(file, saved.isoformat(timespec="seconds")))
     before = (saved - timedelta(seconds=5)).isoformat(timespec="seconds")
-    with pytest.raises(InputError, match=r"own\.py.*as it was when the run began"):
+    with pytest.raises(InputError, match=r"own\.py.*the same code as when the run began"):
         check_code(own_run(file, before))
     check_code(folded(begun(HERE, swept=False), *rounds("r", 3, HERE)))
 

@@ -51,7 +51,7 @@ TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """Matches `12% of 199 GFLOP/s`, `71% of a call`."""
-CLAUSE = r"; the medians divide to [\d.,]+×"
+CLAUSE = r"; the quotient of the medians is [\d.,]+×"
 """Appended if the quotient of the medians is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
@@ -262,7 +262,7 @@ def _bound(state: RunState, result: RunResult, arm: ArmResult, parts: dict[str, 
     if sums[by] < most * (1 - 1e-12):
         yield f"bound by {by}, which takes {sums[by]} of {arm.median_s}; something else takes {most}"
     words = binding(by)
-    if f"bound by {words}" not in arm.roof.sentence and "is not known" not in arm.roof.sentence:
+    if f"bound by {words}" not in arm.roof.sentence and "the limit is unknown" not in arm.roof.sentence:
         yield f"the roofline says {arm.roof.sentence!r}, the field {by}"
     for row in roof_rows(result):
         if row[0] == arm.label and row[-1] != words:

@@ -65,14 +65,14 @@ def test_hidden_by_the_environment(machine: Machine, value: str):
     report = machine.examine()
     assert (report.code, report.mend) == ("hidden", "unset CUDA_VISIBLE_DEVICES")
     assert f"CUDA_VISIBLE_DEVICES={value!r} hides every GPU" in report.cause
-    assert "without it the driver counts 1" in report.cause
+    assert "without it, the driver finds 1 GPU" in report.cause
 
 
 def test_visible_devices_that_do_not_exist(machine: Machine):
     machine.healthy()
     machine.environ["CUDA_VISIBLE_DEVICES"] = "3"
     report = machine.examine()
-    assert report.code == "hidden" and "names no GPU" in report.cause
+    assert report.code == "hidden" and "selects no GPU" in report.cause
 
 
 def test_batch_job_without_a_gpu(machine: Machine):
@@ -187,7 +187,7 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
         # compilation.
         ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
         # TensorFlow wrongly claims that its PTX serves this GPU.
-        ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and later", ""),
+        ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and higher", ""),
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
         # tensorflow#45450.
         ("7.5", "", SET_DEVICE + "CUDA-capable device(s) is/are busy or unavailable", "gpu-busy", "", "compute-apps"),
@@ -218,7 +218,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
             "no supported devices found",
         ),
         ("", "InternalError: something new", "unknown", "InternalError: something new"),
-        ("", "", "unknown", "the driver counts 1 GPU"),
+        ("", "", "unknown", "the driver finds 1 GPU"),
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
@@ -277,7 +277,7 @@ def test_error_802_in_a_container_is_fixed_on_the_host(machine: Machine):
     machine.healthy()
     machine.file("/.dockerenv")
     machine.environ["STUB_CUINIT"] = "802"
-    assert machine.examine().mend.endswith("  # on the host, of the driver's version, 570.86.15")
+    assert machine.examine().mend.endswith("  # on the host; its version must match the driver's, 570.86.15")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_error_802_in_a_container_is_fixed_on_the_host(machine: Machine):
             "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
             " && sudo update-initramfs -u && sudo reboot",
         ),
-        ("vfio-pci", "handed to a virtual machine", "that virtual machine"),
+        ("vfio-pci", "assigned to a virtual machine", "that virtual machine"),
     ],
 )
 def test_another_kernel_driver_holds_the_gpu(machine: Machine, held: str, words: str, fix: str):
@@ -307,7 +307,7 @@ def test_a_module_that_is_built_and_not_loaded(machine: Machine):
     machine.module("6.8.0-48-generic")
     machine.tensorflow()
     report = machine.examine()
-    assert report.code == "module-not-loaded" and "updates/dkms/nvidia.ko.zst is there" in report.cause
+    assert report.code == "module-not-loaded" and "updates/dkms/nvidia.ko.zst exists" in report.cause
     assert report.mend == "sudo modprobe nvidia && sudo modprobe nvidia_uvm"
 
 
@@ -343,7 +343,7 @@ def test_a_container_without_an_instance_of_a_divided_gpu(machine: Machine):
     machine.environ["STUB_CUINIT"] = "100"
     machine.nvml(nvmlDeviceGetMigMode=[1, 1])
     report = machine.examine()
-    assert report.code == "mig-without-instance" and "was given no instance" in report.cause
+    assert report.code == "mig-without-instance" and "has no MIG instance" in report.cause
     assert report.mend.startswith("docker run --gpus '\"device=0:0\"' IMAGE")
 
 
@@ -356,7 +356,7 @@ def test_a_divided_gpu_with_an_instance_is_not_blamed(machine: Machine):
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"), [(2, "(Prohibited) forbids"), (3, "(Exclusive_Process) admits one")]
+    ("mode", "words"), [(2, "(Prohibited) forbids"), (3, "(Exclusive_Process) allows one")]
 )
 def test_compute_modes_explain_why_no_gpu_is_listed(machine: Machine, mode: int, words: str):
     machine.healthy()

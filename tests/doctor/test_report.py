@@ -13,7 +13,7 @@ from tuilab.report.doctor import doctor_text
 REPORT = DoctorReport(
     gpu_visible=False,
     code="hidden",
-    cause="CUDA_VISIBLE_DEVICES='-1' hides every GPU from this process; without it the driver counts 1",
+    cause="CUDA_VISIBLE_DEVICES='-1' hides every GPU from this process; without it, the driver finds 1 GPU",
     mend="unset CUDA_VISIBLE_DEVICES",
     further=(Cause("cuda-wheels-missing", "the CUDA runtime wheel is missing", "pip install x"),),
     probes=(

@@ -109,9 +109,9 @@ def mismatch(machine: Machine):
     "Secure Boot refuses the kernel module",
     "module-not-loaded",
     "sudo mokutil --import /var/lib/shim-signed/mok/MOK.der && sudo reboot"
-    "  # choose “Enroll MOK” when the machine starts",
+    "  # choose “Enroll MOK” at the next boot",
     "its kernel module is not loaded",
-    "Secure Boot is on",
+    "Secure Boot rejects",
 )
 def secure_boot(machine: Machine):
     """NVIDIA/gpu-driver-container#44: `modprobe` prints “Key was rejected by service”."""
@@ -144,7 +144,7 @@ def dkms(machine: Machine):
     "cuda-wheels-missing",
     INSTALL,
     "libcudart.so.12 and 6 more",
-    "means this, not the driver",
+    "refers to this library, not to the driver",
 )
 def wheels_missing(machine: Machine):
     """tensorflow#66750."""
@@ -173,7 +173,7 @@ def wheel_damaged(machine: Machine):
     "TensorFlow 2.21 does not find its own libcusolver",
     "libraries-not-found",
     'export LD_LIBRARY_PATH="SITE/nvidia/cusolver/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"',
-    "your own programs will not",
+    "your own programs do not",
     "libcusolver.so.11 is installed, but TensorFlow 2.21.0 does not search its folder",
     visible=True,
 )
@@ -189,7 +189,7 @@ def cusolver(machine: Machine):
     "hidden",
     "unset CUDA_VISIBLE_DEVICES",
     "CUDA_VISIBLE_DEVICES='-1' hides every GPU",
-    "without it the driver counts 1",
+    "without it, the driver finds 1 GPU",
 )
 def hidden(machine: Machine):
     machine.healthy()
@@ -243,7 +243,7 @@ def docker(machine: Machine):
     "container-lost-gpu",
     "docker restart CONTAINER  # on the host",
     "this docker container has lost its GPU",
-    "/dev/nvidia0 is there, but may not be opened",
+    "/dev/nvidia0 exists, but access is denied",
 )
 def container_lost(machine: Machine):
     """NVIDIA/nvidia-container-toolkit#48."""
@@ -287,10 +287,10 @@ def wsl(machine: Machine):
 
 
 @situation(
-    "device files that this user may not open",
+    "device files that this user has no permission to open",
     "device-files-denied",
     'sudo usermod -aG GROUP "$USER"  # then log in again',
-    "this user may not open /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm",
+    "this user has no permission to open /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm",
 )
 def denied(machine: Machine):
     machine.healthy()
@@ -304,7 +304,7 @@ def denied(machine: Machine):
     "exclusive compute mode, and another program has the GPU",
     "gpu-exclusive",
     "sudo nvidia-smi -i 0 -c DEFAULT  # or wait until python3 (4242) ends",
-    "compute mode (Exclusive_Process) admits one program at a time; python3 (4242) is using it",
+    "compute mode (Exclusive_Process) allows one program at a time; python3 (4242) is using it",
     visible=True,
 )
 def exclusive(machine: Machine):
@@ -322,7 +322,7 @@ def exclusive(machine: Machine):
 @situation(
     "uncorrectable ECC error",
     "gpu-memory-faulty",
-    "sudo nvidia-smi -i 0 --gpu-reset  # end all programs on it first; if errors return, replace the card",
+    "sudo nvidia-smi -i 0 --gpu-reset  # first end all programs on the GPU; if errors return, replace the card",
     "an error that ECC cannot correct (2 since the driver was loaded)",
     visible=True,
 )
@@ -337,8 +337,8 @@ def ecc(machine: Machine):
 @situation(
     "MIG without an instance",
     "mig-without-instance",
-    "sudo nvidia-smi mig -i 0 -cgi 0 -C  # one that is the whole GPU; -lgip lists the others",
-    "NVIDIA A100-SXM4-40GB is divided (MIG is on), but has no instance",
+    "sudo nvidia-smi mig -i 0 -cgi 0 -C  # one instance for the whole GPU; -lgip lists other profiles",
+    "NVIDIA A100-SXM4-40GB is in MIG mode but has no MIG instances",
 )
 def mig(machine: Machine):
     """wilicc/gpu-burn#36, tensorflow#57385."""
@@ -350,7 +350,7 @@ def mig(machine: Machine):
 @situation(
     "GPU fallen off the bus (Xid 79)",
     "gpu-lost",
-    "sudo reboot  # if it is lost again, check its power, its heat and its slot",
+    "sudo reboot  # if it is lost again, check its power, temperature and slot",
     "the GPU has fallen off the bus: NVML says “GPU is lost”",
 )
 def lost(machine: Machine):
@@ -363,9 +363,9 @@ def lost(machine: Machine):
 @situation(
     "error 802 on an NVSwitch machine without its fabric manager",
     "driver-not-ready",
-    "sudo systemctl enable --now nvidia-fabricmanager  # of the driver's version, 570.86.15",
+    "sudo systemctl enable --now nvidia-fabricmanager  # its version must match the driver's, 570.86.15",
     "CUDA_ERROR_SYSTEM_NOT_READY",
-    "the fabric manager of its NVSwitches is not running",
+    "the fabric manager for the NVSwitches is not running",
 )
 def fabric(machine: Machine):
     """pytorch#35710, aws-deep-learning-ami-ubuntu-dcv-desktop#33."""

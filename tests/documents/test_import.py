@@ -27,7 +27,7 @@ def test_eager_calls_in_a_loop_say_what_a_graph_makes_of_them():
         "x = tf.ones((10, 10))\n" + TIMED.format("for _ in range(1000):\n    y = x + x\ny.numpy()")
     )
     assert made.parameters["ops"] == 1000
-    assert "1,000 ops one after the other" in made.summary and "they are one graph" in made.summary
+    assert "1,000 ops one after the other" in made.summary and "run them as one graph" in made.summary
 
 
 def test_a_network_that_is_more_than_one_convolution_says_so_in_its_summary():
@@ -62,7 +62,7 @@ def test_what_each_iteration_waits_for_is_repeated_and_no_part_of_the_chain():
     (made,) = presets(code + "".join(calls))
     assert made.parameters == {"side": 500, "ops": 100, "dtype": "float32"}
     assert (made.arms.modes, made.arms.variants) == (("eager", "graph"), ("sums",))
-    assert "they are one graph" not in made.summary
+    assert "run them as one graph" not in made.summary
 
 
 def test_a_loop_over_sizes_is_one_preset_with_a_sweep_and_both_devices_do_the_same():

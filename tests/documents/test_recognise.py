@@ -135,7 +135,7 @@ def test_pipelines_by_their_steps():
         ),
         ("tf.config.experimental.get_memory_info('GPU:0')", "read-out"),
         (PIPELINE.replace("32, 32, 3", "32, 16, 3") + "for b in d.map(lambda i: i): pass", "square images"),
-        (f"{START}for b in tf.data.TextLineDataset('f'): pass{STOP}", "take images from memory or TFRecord"),
+        (f"{START}for b in tf.data.TextLineDataset('f'): pass{STOP}", "read images from memory or TFRecord"),
         (
             f"x = tf.complex(tf.ones(8), tf.ones(8))\n{START}tf.signal.fft(x){STOP}",
             "no workload measures tf.signal.fft",

@@ -110,7 +110,7 @@ def test_a_device_also_waits_for_a_host_op_at_the_beginning(gpu: Worker) -> None
 def test_each_host_op_has_its_own_reason_and_remedy(gpu: Worker) -> None:
     state, result = run(gpu, "mixed", GRAPH)
     [found] = [each for each in result.diagnosis if each.code == "host-ops"]
-    assert "Digamma (CPU:0 was asked for)" in found.message
+    assert "Digamma (CPU:0 was requested)" in found.message
     assert "MatMul (no GPU kernel for int32; there is one for" in found.message
     assert "AsString and StringLength (no GPU kernel: CPU only)" in found.message
     for remedy in ("give MatMul a dtype", "device scope that pins Digamma", "move AsString and StringLength"):

@@ -165,4 +165,4 @@ def test_the_memory_sets_the_maximum_of_the_slider(worker: Worker, tmp_path: Pat
     result = run(worker, file, "inference")
     assert result.model is not None and result.batch is not None
     [fit] = result.model.fits_on
-    assert fit.ended_by == "maximum" and "the most that is offered" in result.batch.sentence
+    assert fit.ended_by == "maximum" and "the largest batch on the slider" in result.batch.sentence

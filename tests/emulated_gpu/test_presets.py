@@ -30,7 +30,7 @@ CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
     "int32": "MatMul: no GPU kernel for int32",
     "mirrored": "replicas need as many",
-    "decode": "DecodeCompressed: CPU:0 was asked for",
+    "decode": "DecodeCompressed: CPU:0 was requested",
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "asked for CPU:0, but the work ran on GPU:0",
 }

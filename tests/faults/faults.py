@@ -442,7 +442,7 @@ def store_locked(trial: Trial, rng: random.Random) -> None:
     with locked(trial):
         amid(terminal, rng)
         cannot_be_written(terminal)
-    terminal.see("written again", seconds=REACTS_S)
+    terminal.see("writable again", seconds=REACTS_S)
     works(terminal)
     leaves(terminal)
 
@@ -477,7 +477,7 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
     resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (1_000, hard))
     cannot_be_written(terminal)
     resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
-    terminal.see("written again", seconds=REACTS_S)
+    terminal.see("writable again", seconds=REACTS_S)
     works(terminal)
     leaves(terminal)
 
@@ -528,7 +528,7 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
     terminal = trial.open({"rounds": ROUNDS})
-    terminal.see("it was kept as", seconds=START_S)
+    terminal.see("it was renamed to", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
     done(terminal)

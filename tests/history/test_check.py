@@ -45,7 +45,7 @@ def test_a_sound_history_is_reported_as_sound(tmp_path):
     [
         ("UPDATE pieces SET data = substr(data, 1, 900) WHERE run = 'run3'", "300 rounds from event"),
         ("UPDATE events SET event = '{' WHERE run = 'run3' AND number = 301", "event 301"),
-        ("UPDATE runs SET rounds = 7 WHERE run = 'run3'", "300 rounds, but its list entry says 7"),
+        ("UPDATE runs SET rounds = 7 WHERE run = 'run3'", "300 rounds, but its list entry records 7"),
         ("UPDATE runs SET scenario = x'ff' WHERE run = 'run3'", "scenario"),
         ("DELETE FROM events WHERE run = 'run3' AND number = 0", "beginning"),
     ],

@@ -54,7 +54,7 @@ def test_the_lab_says_what_happened_to_a_deleted_run(data):
     recorder = RunRecorder(LabState(), lambda text: None)
     assert recorder.notices == [
         f"a deleted run of stft-small continued in the background; `tuilab history undelete {RUN}` "
-        "brings it back with its 60 rounds"
+        "restores it with its 60 rounds"
     ]
     recorder.close()
 

@@ -94,4 +94,4 @@ def test_a_summary_of_another_version_is_left_out(store):
 def test_a_read_only_store_is_reported(store):
     record(store, "r1")
     store.connection.execute("PRAGMA query_only = ON")
-    assert "cannot be written" in sum_up(store)
+    assert "is not writable" in sum_up(store)

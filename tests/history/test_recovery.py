@@ -109,7 +109,7 @@ def test_a_temporary_fault_during_a_run_loses_and_repeats_nothing(data, monkeypa
     monkeypatch.setattr(store, "append", damaged)
     for event in [*some_rounds("r1", 200), e.Finished(run="r1", status="ok")]:
         recorder.record(event)
-    assert recorder.said == ["the history could not be read for a moment; it is intact and still in use"]
+    assert recorder.said == ["the history was briefly unreadable; it is intact and still in use"]
     assert recorder.close() == ""
     assert not list(data.glob("*damaged*"))
     assert rounds(data) == {"run0": 300, "run1": 300, "run2": 300, "r1": 400}
@@ -130,7 +130,7 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
         for event in some_rounds("r1", 5):
             recorder.record(event)
             held.append(recorder.problem)
-        assert "cannot be read now: Input/output error" in recorder.problem, recorder.problem
+        assert "is currently unreadable: Input/output error" in recorder.problem, recorder.problem
     assert file.exists() and not list(data.glob("*damaged*"))
     recorder.record(e.Finished(run="r1", status="ok"))
     assert recorder.close() == "" and rounds(data)["r1"] == 5
@@ -304,11 +304,11 @@ def test_a_history_from_before_the_first_release_is_set_aside_and_imported_by_co
     older(tmp_path, runs)
     first = here("history")
     (aside,) = tmp_path.glob("history-older-*.db")
-    assert first.returncode == 0 and f"it was kept as {aside.name}" in first.stderr, first
+    assert first.returncode == 0 and f"it was renamed to {aside.name}" in first.stderr, first
     said = here("history").stderr
     assert f"`tuilab history check --repair {aside}` adds its runs" in said, said
     assert here("history", "check", "--repair", str(aside)).returncode == 0
-    assert "set aside" not in here("history").stderr and not aside.exists()
+    assert "was renamed" not in here("history").stderr and not aside.exists()
     with contextlib.closing(Store.open()) as store:
         for events in runs:
             assert list(store.events(events[0].run)) == events
@@ -319,13 +319,13 @@ def test_files_set_aside_are_reported_until_they_are_imported(data):
     whole = (data / FILE).read_bytes()
     (data / FILE).write_bytes(b"no database" * 1_000)
     first = here("history")
-    assert "it was kept as history-damaged-" in first.stderr and first.returncode == 0
+    assert "it was renamed to history-damaged-" in first.stderr and first.returncode == 0
     (aside,) = data.glob("history-damaged-*.db")
     second = here("history")
-    assert f"`tuilab history check --repair {aside}` adds what can be read of it" in second.stderr
+    assert f"`tuilab history check --repair {aside}` adds all readable runs" in second.stderr
     aside.write_bytes(whole)
     assert (
-        f"can be read again: `tuilab history check --repair {aside}` brings its runs"
+        f"is readable again: `tuilab history check --repair {aside}` restores its runs"
         in here("history").stderr
     )
     done = here("history", "check", "--repair", str(aside))
@@ -369,7 +369,7 @@ def reads(data, runs=3):
     """Assert that every command that only reads returns the runs, with one line of warning."""
     listed = here("history")
     assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
-    assert len(listed.stderr.splitlines()) == 1 and "can only be read" in listed.stderr, listed.stderr
+    assert len(listed.stderr.splitlines()) == 1 and "is read-only" in listed.stderr, listed.stderr
     for name in FORMATS:
         done = here("export", "run1", "--format", name)
         assert done.returncode == 0 and len(done.stdout) > 500, (name, done)

@@ -89,7 +89,7 @@ def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tm
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
     lines = [line for line in done.said.splitlines() if line.startswith("tuilab:")]
-    assert sum("runs are kept in memory only" in line for line in lines) == 1, lines
+    assert sum("runs are only in memory" in line for line in lines) == 1, lines
     assert "history.db cannot be opened (its file system has no locks)" in lines[0], lines
     (truth,) = tmp_path.glob("truth.*")
     found = here("history", "unattended")
@@ -99,7 +99,7 @@ def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tm
 
 def test_without_file_locks_at_home_a_run_is_kept_elsewhere_until_they_work(data, tmp_path, faulty):  # noqa: F811
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK), below=data)
-    assert done.code == 0 and done.said.count("runs are kept in ") == 1, done
+    assert done.code == 0 and done.said.count("runs are saved in ") == 1, done
     (truth,) = tmp_path.glob("truth.*")
     Store.open().close()
     assert rounds(data)[truth.suffix[1:]] == 6
@@ -137,7 +137,7 @@ def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatc
     whole = (elsewhere / FILE).read_bytes()
     (elsewhere / FILE).write_bytes(b"no database" * 1_000)
     done = here("history")
-    assert done.returncode == 0 and "it was kept as history-damaged-" in done.stderr, done
+    assert done.returncode == 0 and "it was renamed to history-damaged-" in done.stderr, done
     (aside,) = elsewhere.glob("history-damaged-*")
     assert (folder / FILE).is_symlink() and (elsewhere / FILE).exists()
     aside.write_bytes(whole)
@@ -159,5 +159,5 @@ def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path,
         before = bytes_read()
         done = here("history")
         read[size] = bytes_read() - before
-        assert done.returncode == 0 and "it was kept as history-damaged-" in done.stderr, done
+        assert done.returncode == 0 and "it was renamed to history-damaged-" in done.stderr, done
     assert read[5 * 2**30] < read[2**20] + 2**20, read

@@ -26,7 +26,7 @@ def test_a_crash_report_is_written_where_the_message_says(state):
     said = files.keep_fault(fault())
     file = state / "tuilab-fault.txt"
     assert said == (
-        f"tuilab stopped on an internal error (ValueError: a figure). Runs are kept; the details are in {file}"
+        f"tuilab stopped because of an internal error (ValueError: a figure). All runs are saved; details are in {file}"
     )
     assert "ValueError: a figure" in file.read_text() and 'raise ValueError("a figure")' in file.read_text()
 
@@ -34,7 +34,7 @@ def test_a_crash_report_is_written_where_the_message_says(state):
 def test_a_crash_that_cannot_be_written_is_printed_in_full(state, monkeypatch):
     monkeypatch.setattr(files, "write_private", lambda *_: False)
     said = files.keep_fault(fault())
-    assert said.startswith("tuilab stopped on an internal error. Runs are kept.\nTraceback")
+    assert said.startswith("tuilab stopped because of an internal error. All runs are saved.\nTraceback")
     assert "ValueError: a figure" in said and "details" not in said
 
 

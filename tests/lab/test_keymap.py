@@ -32,7 +32,7 @@ def test_a_valid_keymap_is_read(tmp_path):
         ('[keys]\nrnu = "m"', "rnu: no such action; run is one"),
         ("[keys]\nrun = 3", 'expected keys such as "r"'),
         ('[keys]\nrun = "a b"', "expected one such as"),
-        ('[keys]\nrun = "m"\nstop = "m"', "the key m is given to run and to stop"),
+        ('[keys]\nrun = "m"\nstop = "m"', "the key m is assigned to both run and stop"),
         ("keys = 3", "expected a table"),
         ("[colours]\na = 1", "expected one table, [keys]"),
         ("[keys", "is not valid TOML"),

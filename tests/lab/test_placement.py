@@ -70,7 +70,7 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
 def test_ops_that_ran_on_another_device_come_first():
     state = run_state(1)
     asked = [Node(f"n{i}", "Mul", "GPU:0", requested="GPU:0") for i in range(9)]
-    here = Node("h", "Mul", "CPU:0", requested="CPU:0", reason="CPU:0 was asked for", count=5)
+    here = Node("h", "Mul", "CPU:0", requested="CPU:0", reason="CPU:0 was requested", count=5)
     string = Node("s", "Split", "CPU:0", requested="GPU:0", reason="no GPU kernel for string")
     shape = Node(
         "r",
@@ -86,7 +86,7 @@ def test_ops_that_ran_on_another_device_come_first():
     found = groups(state)
     assert [str(group) for group in found] == [
         "2 ops on GPU:0: works in host memory", "1 op on CPU:0: no GPU kernel for string", "9 ops on GPU:0",
-        "5 ops on CPU:0: CPU:0 was asked for",
+        "5 ops on CPU:0: CPU:0 was requested",
     ]  # fmt: skip
     assert [group.elsewhere for group in found] == [True, True, False, False]
 

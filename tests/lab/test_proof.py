@@ -84,7 +84,7 @@ def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
     assert made.factor == pytest.approx((0.5 + 39e-2) / 0.4), made.sentence
     unknown = "from settings import count\n" + loop.replace("range(20)", "range(count)")
     made = shown("TL104", unknown, arm(first_call_s=20e-3, median_s=1e-3))
-    assert made.factor is None and "does not show how many the figure covers" in made.sentence
+    assert made.factor is None and "does not show how many of them the figure covers" in made.sentence
 
 
 def test_without_waiting_only_a_gpu_call_returns_early():
@@ -95,7 +95,7 @@ def test_without_waiting_only_a_gpu_call_returns_early():
     assert made.factor == pytest.approx(30)
     assert made.sentence.startswith("this method gives 300 µs, not 9.00 ms: 30× too small")
     cpu = shown("TL103", NO_WAIT, arm())
-    assert cpu.factor == 1 and "no GPU computed here" in cpu.sentence
+    assert cpu.factor == 1 and "no GPU ran the call" in cpu.sentence
 
 
 def test_a_step_fed_by_a_map_is_compared_with_one_that_does_the_work_itself():
@@ -125,8 +125,8 @@ def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, na
     )
     assert _host_map([fed, inside]) == (
         30e-3, 5e-3,
-        "the map runs on the host: a step fed by it takes 30.0 ms, with the same work in the step on "
-        f"{named} 5.00 ms",
+        "the map runs on the host: a step that it feeds takes 30.0 ms, a step that does the same work on "
+        f"{named} takes 5.00 ms",
     )  # fmt: skip
     assert (
         _host_map([inside])[:2] == _host_map([fed, arm(variant="in-step", median_s=None)])[:2] == (None, None)
@@ -138,7 +138,10 @@ def test_untimed_arms_give_no_factor():
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
-    assert unseen.factor is None and "a call takes 2.00 ms; its return was not timed" in unseen.sentence
+    assert (
+        unseen.factor is None
+        and "a call takes 2.00 ms; the time until it returned was not measured" in unseen.sentence
+    )
 
 
 def test_each_pattern_belongs_to_an_existing_rule():
@@ -152,7 +155,7 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
     article.write_text("```python\nprint(1)\n```\n")
     done = here("check", "--prove", str(article))
     assert done.returncode == 0 and done.stdout == ""
-    assert "no finding with a pattern that can be measured" in done.stderr
+    assert "no finding can be proved by a measurement" in done.stderr
 
 
 class Bench:

@@ -216,7 +216,7 @@ def test_a_name_that_a_file_cannot_define_is_refused_without_running_it(tmp_path
     if right:
         assert resolve(f"{file}:forward").place == f"{file}:forward"
         return
-    with pytest.raises(InputError, match="it defines step"):
+    with pytest.raises(InputError, match=r"a name defined in mine\.py: step"):
         resolve(f"{file}:forward")
 
 

@@ -418,14 +418,11 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     more = made.further()
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
-    assert (
-        next_steps(made)[0]
-        == f"{{run}} {'measures 3 that are too imprecise' if sweep else 'continues this run'}"
-    )
+    assert next_steps(made)[0] == f"{{run}} {'measures 3 imprecise sizes' if sweep else 'continues this run'}"
     if sweep:  # it was stopped at the first size
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
-        assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 that is too imprecise")
+        assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 imprecise size")
     made.change(made.settings.with_value("samples", 512))
     assert made.further() is None
 

@@ -23,7 +23,7 @@ STEP = Integer(name="step", label="step", help="", default=8, low=8, high=64, st
 DTYPE = Choice(name="dtype", label="dtype", help="", default="float32", options=("float32", "float64"))
 PAD = Boolean(name="pad", label="pad", help="", default=False)
 ALL = (SAMPLES, FRAME, STEP, DTYPE, PAD)
-SHORT = AtMost("frame", "samples", "a frame is no longer than the signal")
+SHORT = AtMost("frame", "samples", "a frame must not be longer than the signal")
 
 
 @pytest.mark.parametrize(

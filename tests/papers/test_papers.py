@@ -82,7 +82,6 @@ ELSEWHERE = {
     "tuilab run stft-small --set samples=64k": "tests/cli/test_commands.py::test_a_setting_changes_the_run_and_an_unconfirmed_claim_sets_the_exit_code",
     "tuilab selftest": "tests/worker/measure/test_selftest.py::test_a_real_worker_tests_itself",
     "tuilab serve": "tests/browser/test_served.py::test_a_preset_is_measured_in_the_browser",
-    "tuilab sweep stft-crossover --axis samples=256:1M:x4": "tests/emulated_gpu/test_settings.py::test_a_crossover_is_found_where_it_was_set",
     "tuilab sweep stft-crossover --host gpu-07": "tests/remote/test_ssh_commands.py::test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed",
     "tuilab sweep stft-small --axis samples=256:1M:x4": "tests/attack/test_attack.py::test_kills_at_random_moments_lose_no_round_and_leave_no_process",
     "tuilab resume RUN": "tests/remote/test_ssh_commands.py::test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed",

@@ -50,7 +50,7 @@ def test_a_program_runs_remotely_in_the_same_folder_with_local_input(watch: Watc
     (tmp_path / "train.py").write_text(ASKS)
     done = watch("--host", "gpu-07", "train.py", given="Ada\n")
     assert done.returncode == 3, done.stderr
-    assert "hello Ada" in done.stdout and "TensorFlow was not seen" in done.stderr
+    assert "hello Ada" in done.stdout and "TensorFlow was not detected" in done.stderr
     done = watch("--host", "gpu-07", "--host", "local", "train.py", given="Eve\n")
     assert done.returncode == 3, done.stderr
     assert {"gpu-07: hello Eve", "local: hello Eve"} <= set(done.stdout.splitlines())

@@ -117,9 +117,9 @@ def test_a_size_without_a_figure_says_why_in_every_document():
         state.apply(e.ArmStatus(run="abc", arm=arm.id, point=point, status="unavailable", reason=reason))
     result = summarise(state)
     for text in (table(result), *(FORMATS[name][1](result, state) for name in ("markdown", "html"))):
-        assert "At 1,024 samples no figure of CPU eager: needs 9 GB, and 8 GB are free." in text
-        assert "At 4,096 samples no figure: needs 40 GB, and 8 GB are free." in text
-        assert text.count("no figure") == 2, "a GPU that is not here has no line at each size"
+        assert "No figure for CPU eager at 1,024 samples: needs 9 GB, and 8 GB are free." in text
+        assert "No figure at 4,096 samples: needs 40 GB, and 8 GB are free." in text
+        assert text.count("No figure") == 2, "a GPU that is not here has no line at each size"
 
 
 def test_a_page_is_self_contained_and_runs_no_script():

@@ -108,10 +108,10 @@ def test_the_roofs_of_a_machine_are_printed():
         ["an empty call, one graph", "100 µs"],
         [""],
         ["One empty synchronisation: 2.00 µs."],
-        ["Twenty rounds detect a difference of 7% here, nine times in ten."],
-        ["Measured in 3.0 s at 2026; each figure is the best ever seen here."],
+        ["Twenty rounds detect a difference of 7% on this machine in nine of ten runs."],
+        ["Measured in 3.0 s at 2026; each figure is the best ever measured on this machine."],
         ["! Other processes used 50% of the processors meanwhile, so the real roofs may be higher: "
-         "tuilab machine --again, once the machine is idle."],
+         "run tuilab machine --again when the machine is idle."],
     ]  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def test_a_watched_program_is_printed():
         "functions traced more than once:",
         "  step train.py:8: 7 traces, shape differed",
         "",
-        "watching cost 0% of the time in 0 windows",
+        "profiling took 0% of the run time (0 windows)",
     ]
     assert compared(PAGE, Page(command=(), steps=STEPS, parts=PAGE.parts[1:2])) == [
         "100 ms → 100 ms a step, no difference beyond the noise",

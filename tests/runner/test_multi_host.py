@@ -78,7 +78,7 @@ async def test_a_host_that_drops_keeps_the_rounds_it_has():
     assert dropped.status is None
     (flag,) = dropped.flags
     assert flag.code == "host-lost"
-    assert "the earlier rounds count" in flag.message
+    assert "the earlier rounds are kept" in flag.message
 
 
 async def test_missing_parts_of_a_host_are_reported_even_if_it_ended_early():

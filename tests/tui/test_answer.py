@@ -109,7 +109,7 @@ async def test_a_claim_has_a_mark_when_decided_with_the_values_of_the_document(t
         assert "confirmed" not in text(app)
         app.runner.let_go()
         await rest(pilot, app)
-        assert "claim: ✓ confirmed" in text(app) and "but you have" not in text(app)
+        assert "claim: ✓ confirmed" in text(app) and "but you set" not in text(app)
         await press(pilot, app, "A")
         assert "The document claims: " in words(app.screen)
         await press(pilot, app, "escape 1 i right")
@@ -119,7 +119,7 @@ async def test_a_claim_has_a_mark_when_decided_with_the_values_of_the_document(t
         await press(pilot, app, "A")
         assert "confirmed" not in words(app.screen)
         said = " ".join(words(app.screen).split())
-        assert "The document claims (but you have samples" in said and "instead of" in said
+        assert "The document claims (but you set samples" in said and "instead of" in said
         await press(pilot, app, "escape 8")
         said = " ".join(text(app).split())
         assert "instead of" in said and "The document claims (but" in said
@@ -136,7 +136,7 @@ async def test_a_claim_that_is_not_judged_keeps_its_two_reasons_apart(tmp_path):
             lines = [line.strip(" │▁▂▃▄▅▆▇█") for line in page().splitlines()]
             [why] = [line for line in lines if "not the document's" in line and "claim:" not in line]
             assert why == "Not judged: these settings are not the document's.", why
-            [apart] = [line for line in lines if line.startswith("With the values measured:")]
+            [apart] = [line for line in lines if line.startswith("With the measured values:")]
             assert "No GPU is visible" in apart
 
 

@@ -166,7 +166,7 @@ async def test_the_answer_is_hidden_until_the_guess(tmp_path, size):
         app.runner._go.clear()
         app.screen.query_one(DemoBar).focus()
         await press(pilot, app, "space")
-        assert "measures by itself in" in text(app)
+        assert "measures automatically in" in text(app)
         await press(pilot, app, "1")
         assert "Measuring" in text(app) and "confirmed" not in text(app) and "✓" not in text(app)
         app.runner.let_go()
@@ -185,7 +185,7 @@ async def test_without_a_gpu_the_tour_can_be_paused_and_stepped_without_a_guess(
 
 async def test_a_verdict_of_any_length_fits_a_small_screen(tmp_path):
     evidence = (
-        "Of 6 windows, padded at the end or not, none needs an op without a GPU kernel; we take “limited”"
+        "All 6 windows, with and without end padding, use only ops that have a GPU kernel; we take “limited”"
     )
     evidence += " as at least 1. The document says “may”, which one machine cannot refute."
     app = lab(tmp_path)

@@ -46,7 +46,9 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
         does = (
             "Enter times CPU and GPU" if gpu else "Enter measures the CPU (no GPU is visible; g explains why)"
         )
-        assert does in shown and ("with its uncertainty" if gpu else "how long a call takes and why") in shown
+        assert (
+            does in shown and ("with its uncertainty" if gpu else "how long a call takes, and why") in shown
+        )
     for shown in after:
         assert re.search(fastest, shown), "with what result"
         assert re.search(r"done, 24 rounds · ± [\d.]+%", shown), "how sure"
@@ -63,7 +65,7 @@ async def test_the_suggested_next_step_follows_what_is_known(tmp_path, size):
         assert size[0] < 120 or "─" * 8 in app.screen.header.render_line(0).text, "how much is done"
         app.runner.let_go()
         await press(pilot, app, "s")
-        assert "next: " in text(app) and "on the curve (3) enter measures a size" in text(app)
+        assert "next: " in text(app) and "enter on the curve (3) measures a size" in text(app)
         await press(pilot, app, "l i right")
         assert "next: r measures" in text(app)
 

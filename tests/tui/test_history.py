@@ -242,7 +242,7 @@ async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete
         await press(pilot, app, "delete escape h u")
         assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
         await press(pilot, app, "u u")
-        assert len(listed(app)) == 7 and said(app) == "Nothing more to restore."
+        assert len(listed(app)) == 7 and said(app) == "Nothing left to restore."
         await press(pilot, app, "p")
         assert isinstance(app.screen, PruneScreen) and "Nothing chosen yet" in text(app)
         await press(pilot, app, "enter minus")
@@ -264,15 +264,15 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app), "against the baseline"
         await press(pilot, app, "escape up c")
         shown = text(app)
-        assert "host is gpu-07 against laptop" in shown and "pci bus id: 0000:1b:00.0 against no GPU" in shown
-        assert "samples is 256 against 65536" in shown
+        assert "host is gpu-07 versus laptop" in shown and "pci bus id: 0000:1b:00.0 versus no GPU" in shown
+        assert "samples is 256 versus 65536" in shown
         assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
         # The slower run, the baseline, and a run on another TensorFlow.
         await press(pilot, app, "escape home down space end up space space c")
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)
         assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
-        assert "≠ different machines: tensorflow is 2.21.0 against 2.22.0" in shown
+        assert "≠ different machines: tensorflow is 2.21.0 versus 2.22.0" in shown
         graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
         assert "346 µs [342 349]" in graph and "1.29× slower" in graph and "within the noise" in shown
         await press(pilot, app, "escape")
@@ -311,15 +311,17 @@ async def test_runs_are_exported_in_each_format_and_recordings_imported_elsewher
     async with page(tmp_path / "other", Store.open) as (pilot, other):
         shown = " ".join(text(other).split())
         assert (
-            "No run has been saved yet" in shown and "r measures one there" in shown and "i imports" in shown
+            "No run has been saved yet" in shown
+            and "r then measures a run and saves it" in shown
+            and "i imports" in shown
         )
         for _ in range(2):
             await press(pilot, other, "i enter")
             await until(pilot, lambda: "1 run, " in said(other))
-        assert said(other).endswith("0 of them new here.")
+        assert said(other).endswith("0 of them new.")
         assert len(listed(other)) == 1
         await press(pilot, other, "i down enter")
-        assert "1 of them new here" in said(other) and len(listed(other)) == 2
+        assert "1 of them new" in said(other) and len(listed(other)) == 2
         (out / "bad.jsonl").write_text("{\x1b]52;c;aGk=\x07}\n")
         await press(pilot, other, "i enter")
         assert "bad.jsonl, line 1" in said(other) and "\x1b" not in said(other)
@@ -360,7 +362,7 @@ async def test_long_operations_show_progress_and_can_be_stopped(tmp_path, monkey
     async with page(tmp_path) as (pilot, app):
         for keys, words in (
             (("i", "enter"), "of 10,000… x stops"),
-            (("i", "enter"), "Only one thing runs at a time"),
+            (("i", "enter"), "Only one task can run at a time"),
             (("x",), "stopped"),
         ):
             await pilot.press(*keys)
@@ -368,7 +370,7 @@ async def test_long_operations_show_progress_and_can_be_stopped(tmp_path, monkey
         await rest(pilot, app)
         assert app.screen.going is None
         await press(pilot, app, "x")
-        assert "Nothing is running" in said(app)
+        assert "No task is running" in said(app)
         client, going = app.screen.history, kept_history.CancellableProgress("Pruning")
         store_of(app).connection.execute("UPDATE runs SET deleted_at = 1 WHERE run = ?", (LAST,))
         going.stop()
@@ -399,7 +401,7 @@ async def test_a_locked_or_damaged_history_is_reported_and_the_page_stays(tmp_pa
         with file.open("r+b") as stream:
             stream.write(b"no database at all" * 5_000)
         await press(pilot, app, "h")
-        assert "damaged" in said(app) and "kept under another name" in said(app)
+        assert "damaged" in said(app) and "file was renamed" in said(app)
         assert "No run has been saved yet" in text(app)
         assert list(file.parent.glob("history-damaged-*"))
         await press(pilot, app, "escape r h")
@@ -409,7 +411,7 @@ async def test_a_locked_or_damaged_history_is_reported_and_the_page_stays(tmp_pa
 async def test_an_empty_history_in_memory_says_why_and_accepts_every_key(tmp_path):
     async with page(tmp_path, lambda folder: Store.in_memory("there is no home"), (80, 24)) as (pilot, app):
         shown = " ".join(text(app).split())
-        assert "Runs are kept in memory only: there is no home." in shown
+        assert "Runs are only in memory: there is no home." in shown
         for key in ("enter", "space", "c", "t", "n", "g", "b", "d", "e", "O", "I", "end", "pagedown"):
             await press(pilot, app, key)
             assert isinstance(app.screen, HistoryScreen), key
@@ -550,8 +552,8 @@ def test_every_brief_can_be_shown(brief):
     ("low", "high", "words", "said"),
     [
         (1.9, 2.2, "2.00×", "takes 2.00× [1.90 2.20] as long"),
-        (0.98, 1.04, "≈ 1×", "takes as long within 10%"),
-        (0.7, 4.0, "≈", "cannot be told apart from it"),
+        (0.98, 1.04, "≈ 1×", "takes the same time within 10%"),
+        (0.7, 4.0, "≈", "shows no significant difference"),
     ],
 )
 def test_runs_that_noise_leaves_undecided_are_not_called_equal(low, high, words, said):

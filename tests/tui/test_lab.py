@@ -78,9 +78,11 @@ async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path
         marked = app.screen.presets.listed[app.screen.presets.highlighted].text.strip()
         await press(pilot, app, "s")
         assert app.lab.state.settings.title == opened_title and opened_title not in marked
-        assert lines[-1].startswith(f"The open preset is swept: {opened_title}. ") and marked in lines[-1]
+        assert (
+            lines[-1].startswith(f"The open preset is being swept: {opened_title}. ") and marked in lines[-1]
+        )
         await press(pilot, app, "p r")
-        assert lines[-1].startswith(f"The open preset is measured: {opened_title}. ")
+        assert lines[-1].startswith(f"The open preset is being measured: {opened_title}. ")
 
 
 async def test_live_sliders_can_be_switched_off(tmp_path):
@@ -146,7 +148,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
         assert further.id == began.id and "process 2 of" in text(app)
         await press(pilot, app, "r")
         assert app.runner.cancelled == [] and len(app.runner.measured) == 2
-        assert "This is being measured: process 2 of" in " ".join(text(app).split())
+        assert "Already measuring: process 2 of" in " ".join(text(app).split())
         await press(pilot, app, "b r")
         assert app.runner.cancelled == ["run1"], "another budget is another run"
         await press(pilot, app, "x r")
@@ -187,7 +189,7 @@ async def test_device_dtype_and_switches_choose_arms(tmp_path):
         }
         await press(pilot, app, "right space right space")
         assert lab_state(app).settings.arms.modes == ("xla",)
-        assert "One mode has to stay on." in [said.message for said in app._notifications]
+        assert "At least one mode must stay on." in [said.message for said in app._notifications]
         assert "☑ xla" in text(app), "the last one stays on"
 
 

@@ -47,11 +47,11 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         told(app, "graph")
         await rest(pilot, app)
         assert table.display and picture(app) == shows(name="layers")
-        assert [layer.name for layer in table.rows] == [*(name for name, *_ in LAYERS), "outside of layers"]
+        assert [layer.name for layer in table.rows] == [*(name for name, *_ in LAYERS), "outside layers"]
         assert sum(layer.share for layer in table.rows) == 1.0
         table.focus()
         await press(pilot, app, "O O O O")
-        assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
+        assert table.rows[0].name == "encoder/attention" and table.row.name == "outside layers"
 
 
 async def test_a_small_screen_shows_most_arms_and_the_cursor_brings_in_the_rest(tmp_path: Path):
@@ -82,7 +82,7 @@ async def test_a_model_without_layers_says_why(tmp_path: Path):
         model = ModelInfo(kind="keras", parameters=1, inputs=())
         app.runner._on_event(ModelOpened(run=app.lab.state.shown.run, model=model))
         await rest(pilot, app)
-        assert "No layers: what its graph does could not be counted." in picture(app)
+        assert "No layers: the graph's work could not be counted." in picture(app)
 
 
 async def test_the_layers_belong_to_the_arm_under_the_cursor(tmp_path: Path):

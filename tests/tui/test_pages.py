@@ -140,7 +140,7 @@ async def test_the_help_can_be_searched(tmp_path):
         await until(pilot, lambda: "A ghost is an earlier run" in text(app))
         assert "canary" not in text(app).replace("ghost", ""), "other blocks are gone"
         await press(pilot, app, "slash z z z enter")
-        await until(pilot, lambda: "Nothing here contains these words." in text(app))
+        await until(pilot, lambda: "No help text contains these words." in text(app))
         await press(pilot, app, "escape")
         assert isinstance(app.screen, LabScreen)
 
@@ -265,7 +265,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         said = lines_of(app.screen.query_one(Timeline))
         assert "was not profiled when the run was recorded" in said
         assert "the machine of the recording (gpu-07)" in said
-        assert said.endswith("r measures its settings here; then this view can profile that run.")
+        assert said.endswith("first measure its settings here with r.")
         lab_state.change(lab_state.settings.with_value("samples", 512))
         app.screen.query_one(TimelineView).draw()
         await rest(pilot, app)
@@ -303,7 +303,7 @@ async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "enter g")
-        assert "waits for the run to end" in text(app)
+        assert "does not start during a run" in text(app)
 
 
 async def test_the_first_visit_message_appears_once(tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         )
         await view.run_action("race")
         await rest(pilot, app)
-        assert "No arm has a time yet." in text(app)
+        assert "No arm has been timed yet." in text(app)
 
 
 def test_only_arms_that_do_the_same_work_race():

@@ -54,7 +54,7 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (80, 24), each=True) as pilot:
         await press(pilot, app, "r w")
-        assert "is not known" in picture(app)
+        assert "is unknown" in picture(app)
         told(app)
         await press(pilot, app, "w")
         assert picture(app) == shows(name="run")

@@ -165,6 +165,6 @@ async def test_a_sweep_reports_sizes_without_a_figure_at_its_end(tmp_path, monke
     app = lab(tmp_path, machine=CPU_MACHINE, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "s")
-        assert app.screen.lab.state.shown.running and "no figure" not in text(app)
+        assert app.screen.lab.state.shown.running and "No figure at" not in text(app)
         app.runner.let_go()
-        await until(pilot, lambda: "no figure" in text(app))
+        await until(pilot, lambda: "No figure at" in text(app))

@@ -40,7 +40,7 @@ def round_of(made: LabState, index: int) -> None:
     )
 
 
-STAGES = ["building", "first call", "recording where it runs", "warming up", "phases"]
+STAGES = ["building", "first call", "recording the placement", "warming up", "phases"]
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -179,8 +179,8 @@ async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
         why = "UnimplementedError: Could not find compiler for platform"
         app.runner._on_event(ArmStatus(run=state.run, arm=broken, status="failed", reason=why))
         app.runner._on_event(Progress(run=state.run, stage="first call", arm=broken))
-        await until(pilot, lambda: "First look, not counted" in words(app))
-        assert "at best CPU graph 520 µs and GPU graph resident 1.1 ms a call. First call" in words(app)
+        await until(pilot, lambda: "First look (not counted)" in words(app))
+        assert "CPU graph 520 µs and GPU graph resident 1.1 ms per call at best. First call" in words(app)
         assert "1 arm failed (A)." in words(app) and "UnimplementedError" not in words(app)
         app.runner.let_go()
 

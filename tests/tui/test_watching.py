@@ -115,16 +115,18 @@ async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
                 await press(pilot, app, str(list(TITLES).index(key) + 1))
                 assert word in " ".join(text(app).split()), (key, text(app))
 
-        await said(*["TensorFlow was not imported yet."] * 5)
+        await said(*["TensorFlow has not been imported yet."] * 5)
         assert "has not imported TensorFlow yet" in text(app)
         made.take(1, watched.hello(), None)
         made.draw()
         await settled(pilot, app)
-        step = "No step was seen"
-        await said(step, step, step, "No tf.function was called yet", "No dataset was iterated over yet")
+        step = "No step was detected"
+        await said(
+            step, step, step, "No tf.function has been called yet", "No dataset has been iterated over yet"
+        )
         watched.end(made, 0)
         await settled(pilot, app)
-        await said(step, step, step, "No tf.function was called.", "No dataset was iterated over.")
+        await said(step, step, step, "No tf.function has been called.", "No dataset has been iterated over.")
         assert "ended with exit code 0" in text(app)
 
 
@@ -132,7 +134,7 @@ async def test_a_short_screen_lists_absent_findings_in_one_row(tmp_path: Path, m
     app = lab(tmp_path, watching=made)
     async with opened(app, (60, 18)) as pilot:
         findings = app.screen.query_one("#findings")
-        assert findings.outer_size.height == 3 and "TensorFlow was not imported yet." in text(app)
+        assert findings.outer_size.height == 3 and "TensorFlow has not been imported yet." in text(app)
         await asyncio.to_thread(watched.play, made)
         await until(pilot, lambda: "train.py:12" in text(app))
         assert findings.outer_size.height > 3
@@ -238,7 +240,7 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
 
     async with opened(app) as pilot:
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("Nothing was captured: no step of it is a tf.function"))
+        await until(pilot, lambda: said("Nothing was captured: none of its steps is a tf.function"))
         watched.play(made)
         await press(pilot, app, "c")
         await until(pilot, lambda: said("will be captured at its next call"))
@@ -282,7 +284,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
         watched.play(made)
         await until(pilot, lambda: "input-bound" in text(app))
         await press(pilot, app, "enter")
-        await until(pilot, lambda: said("measured and tried"))
+        await until(pilot, lambda: said("measured with the change"))
         made.take(1, Caught(number=1, folder="endless"), None)
         await until(pilot, lambda: folders == ["endless"])
         await press(pilot, app, "enter")

@@ -22,7 +22,7 @@ from tuilab.runner.watched import Listener
 PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
-BUSY = "waited for a processor that others used"
+BUSY = "waiting for processors that other programs used"
 """The note on a page if the machine was busy; the page then reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 

@@ -43,11 +43,11 @@ def test_every_code_has_advice() -> None:
 @pytest.mark.parametrize(
     ("imports", "body", "told"),
     [
-        ("numpy as np", "np.random.normal(size=3)", "np.random would be drawn once"),
-        ("numpy", "numpy.random.rand()", "np.random would be drawn once"),
-        ("random", "random.random()", "random would be drawn once"),
-        ("time", "time.time()", "time.time() would run once"),
-        ("gym", "gym.make('a').step(x)", "is not TensorFlow's"),
+        ("numpy as np", "np.random.normal(size=3)", "np.random would be drawn only once"),
+        ("numpy", "numpy.random.rand()", "np.random would be drawn only once"),
+        ("random", "random.random()", "random would be drawn only once"),
+        ("time", "time.time()", "time.time() would run only once"),
+        ("gym", "gym.make('a').step(x)", "is not a TensorFlow op"),
         ("numpy as np", "tf.reduce_sum(x).numpy()", "have no .numpy()"),
         ("numpy as np", "print(x)", "use tf.print"),
         ("numpy as np", "np.sqrt(2.0) * tf.tanh(x)", ""),
@@ -82,7 +82,10 @@ def test_xla_for_many_shapes_needs_one_shape_first() -> None:
     of = process()
     shapes = tuple((0.01, [["tensor", [n, 4], "float32"]]) for n in range(5))
     of.apply(Traces(number=0, traces=shapes))
-    assert "XLA compiles for each of 5" in advise("xla-off", Case(of, {}, Beside()), (FILE, 4))[0]
+    assert (
+        "XLA compiles once for each of its 5 shapes"
+        in advise("xla-off", Case(of, {}, Beside()), (FILE, 4))[0]
+    )
 
 
 @pytest.mark.parametrize(

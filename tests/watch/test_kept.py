@@ -112,7 +112,7 @@ def test_pages_kept_elsewhere_are_reported_and_restored(tmp_path: Path, monkeypa
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "in-the-way" / "data"))
     (tmp_path / "in-the-way").write_text("")
     watched = Watched(("train.py",))
-    assert "is not in the history yet: runs are kept in" in watched.keep()
+    assert "has not been saved to the history yet: runs are saved in" in watched.keep()
     (tmp_path / "in-the-way").unlink()
     store = Store.open()
     assert [program for program, _ in programs.listed(store)] == [watched.program]

@@ -64,7 +64,7 @@ def test_a_reason_shared_by_every_op_is_printed_once() -> None:
     ("others", "says"),
     [
         ({}, "every op ran on GPU:0"),
-        ({("Where", "CPU"): 0.002}, "80% of the ops' time is on GPU:0, 20% on the CPU: TensorFlow has no GPU kernel of Where"),
+        ({("Where", "CPU"): 0.002}, "80% of the ops' time is on GPU:0, 20% on the CPU: TensorFlow has no GPU kernel for Where"),
         ({("Where", "CPU"): 0.001, ("MatMul", "CPU"): 0.001}, "80% of the ops' time is on GPU:0, 20% on the CPU"),
         ({("Tanh", "CPU"): 0.002}, "80% of the ops' time is on GPU:0, 20% on the CPU"),
     ],

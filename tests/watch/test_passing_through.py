@@ -45,14 +45,14 @@ def test_an_option_after_the_program_goes_to_it_with_a_note(tmp_path: Path) -> N
     command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
     assert done.returncode == 0 and done.stdout == "['--fail-on', 'any', '--lr=1', '--json=x']\n"
-    notes = [line for line in done.stderr.splitlines() if "comes after the program" in line]
+    notes = [line for line in done.stderr.splitlines() if "follows the program" in line]
     assert [note.split()[1] for note in notes] == ["--fail-on", "--json=x"]
 
 
 def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
     alone, watched = both(tmp_path, PLAIN, given="a line\n")
     assert (watched.returncode, watched.stdout, watched.stderr) == (3, alone.stdout, alone.stderr)
-    assert "TensorFlow was not seen" in (tmp_path / "page.txt").read_text()
+    assert "TensorFlow was not detected" in (tmp_path / "page.txt").read_text()
 
 
 ASKS_FIRST = """
@@ -70,7 +70,7 @@ def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(t
     """Libraries that support several frameworks ask in this way."""
     _, watched = both(tmp_path, ASKS_FIRST)
     page = (tmp_path / "page.txt").read_text()
-    assert watched.returncode == 0 and "TensorFlow was not seen" not in page, page
+    assert watched.returncode == 0 and "TensorFlow was not detected" not in page, page
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
     assert found.line == 2 and "built and compiled" in found.message and found.saves_s == pytest.approx(4.0)
     other = findings(Case(of, {FILE: text.replace("([])", "(layers(fold))")}, Beside()))
     (found,) = (each for each in other if each.code == "rebuilt")
-    assert "what is built depends on fold of the loop" in found.remedy
+    assert "the model depends on the loop's fold" in found.remedy
     text = "for units in n:\n  for lr in r:\n    m = Sequential([Dense(units)])\n    m.compile(Adam(lr))\n    m.fit(x)\n"
     for each, fit in ((text, 5), (text.replace("\n    m.compile", "; m.compile"), 4)):
         of = process({})
@@ -81,7 +81,7 @@ def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
             of.apply(Function(number=number, name="step", file=KERAS, line=9, caller=(FILE, fit)))
             of.apply(Traces(number=number, traces=((0.5, None),)))
         (found,) = (f for f in findings(Case(of, {FILE: each}, Beside())) if f.code == "rebuilt")
-        assert "what is built depends on lr and units of the loop" in found.remedy
+        assert "the model depends on the loop's lr and units" in found.remedy
 
 
 def test_calls_of_a_model_that_the_loop_rebuilds_get_no_advice_of_their_own() -> None:
@@ -173,7 +173,7 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
     of.calls[0].spent = 15.0
     found = on_a_gpu(Case(of, {}, Beside()), "h100")
     assert found is not None and found.at_most is not None
-    assert 2 < found.at_most <= 20 / 5 and "cannot touch" in found.limited_by
+    assert 2 < found.at_most <= 20 / 5 and "cannot speed up" in found.limited_by
     assert [(each.op, each.line) for each in found.stays_on_cpu] == [("PyFunc", 5)]
 
 

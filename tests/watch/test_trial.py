@@ -110,7 +110,7 @@ async def test_float32_and_a_graph_are_measured_and_compared(
     tried = await trial.attempt(folder, found("eager-step"), page)
     assert speedup_of(tried) > 10
     same = await trial.attempt(folder, found("mixed-precision"), page)
-    assert same.step is None and "lowers none of its ops" in same.said, same
+    assert same.step is None and "runs none of its ops in lower precision" in same.said, same
 
 
 def test_a_change_that_does_not_apply_is_refused_with_a_reason() -> None:

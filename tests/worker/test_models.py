@@ -211,7 +211,7 @@ def test_open_dimensions_become_parameters(worker, models, file, parameters, var
         assert state.model.inputs[0].values == "integers from 0 to 10"
     if "masked" in file:
         assert state.model.inputs[1].shape == ("batch", "length", "length")
-        assert "Length sets features too: they must be equal." in state.model.said
+        assert "Length also sets features: they must be equal." in state.model.said
 
 
 def test_only_sizes_that_the_model_accepts_are_declared(worker, models):
@@ -293,7 +293,7 @@ def hostile(folder, models, name):
         ("bomb", "unpacks from"),
         ("climbs", "names inside the archive"),
         ("huge", "asks for"),
-        ("module", "not a part of Keras"),
+        ("module", "not among the Keras parts"),
         ("custom", "--code FILE.py"),
         ("newer", "Hologram"),
         ("deep", "config.json"),
@@ -335,7 +335,7 @@ def test_models_that_run_python_or_write_need_trust(worker, models, name, says):
         ("graph", "damaged"),
         ("weights", "Error"),
         ("manifest", "written by tuilab.capture"),
-        ("h5", "no HDF5 file"),
+        ("h5", "not a readable HDF5 file"),
         ("pickle", "a .npz file"),
     ],
 )

@@ -333,13 +333,13 @@ KINDS: dict[str, Kind] = {
         two_columns, inputs=("integers from 0 to 6, in column 0 to 2,999, in column 1 to 6",)
     ),
     "ids, mask and segments": Kind(
-        with_mask, inputs=("integers from 0 to 2,999", "0 and 1 at random", "integers from 0 to 1")
+        with_mask, inputs=("integers from 0 to 2,999", "random 0 and 1", "integers from 0 to 1")
     ),
     "multi-hot": Kind(multi_hot, inputs=("integers from 0 to 11",)),
     "hashed integers": Kind(hashed, inputs=("integers from 0 to 7,999",)),
     "hashed words": Kind(hashed_words, inputs=("8,000 different words",)),
-    "integer lookup": Kind(integer_lookup, inputs=("keys of its table",)),
-    "text vectorization": Kind(text_vectors, inputs=("words of its vocabulary",)),
+    "integer lookup": Kind(integer_lookup, inputs=("keys from its table",)),
+    "text vectorization": Kind(text_vectors, inputs=("words from its vocabulary",)),
     "discretization": Kind(buckets),
     "3-D convolution": Kind(volumes),
     "ConvLSTM": Kind(conv_lstm),
@@ -358,7 +358,7 @@ KINDS: dict[str, Kind] = {
     "subclassed, of no known shape": Kind(own_class_unbuilt, code=True, refused="--input NAME="),
     "subclassed, given a shape": Kind(own_class_unbuilt, code=True, given=("x=float32[batch=4,5]",)),
     "subclassed, without its class": Kind(own_class, refused="--code"),
-    "own loss, without it": Kind(own_loss, says="compile cannot be restored"),
+    "own loss, without it": Kind(own_loss, says="compile settings in the file cannot be restored"),
     "own loss, with it": Kind(own_loss, code=True),
     "own activation": Kind(own_activation, code=True),
     "ragged signature": Kind(ragged_graph, inputs=("integers from 0 to 599", "row splits of ids")),
@@ -366,9 +366,9 @@ KINDS: dict[str, Kind] = {
     "serialized examples": Kind(examples, refused="--data"),
     "labels of classes": Kind(classes, inputs=("integers from 0 to 599", "integers from 0 to 7")),
     "fixed batch": Kind(fixed, BATCHLESS),
-    "any rank": Kind(any_rank, refused="--input"),
-    "any rank, given one": Kind(any_rank, given=("x=float32[batch=4,3]",)),
-    "a shape that is stated": Kind(fixed, refused="no shape: the model states", given=("x=float32[2]",)),
+    "unknown rank": Kind(any_rank, refused="--input"),
+    "unknown rank, given one": Kind(any_rank, given=("x=float32[batch=4,3]",)),
+    "a shape that is stated": Kind(fixed, refused="no shape: the model defines", given=("x=float32[2]",)),
     "no signature": Kind(no_signature, refused="no signature"),
     "of TensorFlow 1": Kind(of_tf_1),
     "Keras 2 .h5, convolutions": Kind(of_keras_2("convolutions.h5")),

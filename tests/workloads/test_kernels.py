@@ -48,7 +48,7 @@ def test_the_facts_of_a_transform_agree_with_its_placement(make):
     """Every op has a kernel, but the ops that compute sizes would still not run on a GPU."""
     facts = [event for event in make("stft", "whole", samples=512).ears.events if isinstance(event, Fact)]
     (told,) = (fact.text for fact in facts if fact.name == "host-only-ops")
-    assert told.endswith("a GPU kernel for every op, though those of int32 work in host memory")
+    assert told.endswith("a GPU kernel for every op, but int32 kernels work in host memory")
 
 
 def test_a_build_without_gpu_kernels_says_nothing_about_gpus(make, monkeypatch):

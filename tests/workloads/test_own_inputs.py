@@ -191,14 +191,14 @@ def test_a_function_with_arguments_runs_in_each_mode(worker, own, name, shapes, 
 @pytest.mark.parametrize(
     ("name", "shapes", "says"),
     [
-        ("loss", [], "a and b have no known shape; give --input a=float32[batch=32,64] --input b="),
+        ("loss", [], "a and b have no known shape; pass --input a=float32[batch=32,64] --input b="),
         ("loss", ["a=float32[2]"], "b has no known shape"),
         ("loss", ["a=float32[2]", "b=float32[2]", "c=float32[2]"], "--input c: it takes a, b"),
         ("whole", [], "n needs a default, as in n=32, or --input n=32"),
-        ("Needs", [], "make one in the file, as in made = Needs(…)"),
-        ("Needs.call", [], "make one in the file"),
+        ("Needs", [], "create it in the file, as in made = Needs(…)"),
+        ("Needs.call", [], "create it in the file"),
         ("dense", [], "tuilab.capture(dense, …)"),
-        ("encoder.missing", [], "a name that the file defines"),
+        ("encoder.missing", [], "a name defined in the file"),
         ("ROWS", [], "a function, a Keras layer or a Keras model"),
     ],
 )

@@ -62,7 +62,7 @@ def of_profile(
     steps = [math.fsum(call.values()) for call in calls]
     step_s = math.fsum(steps) / max(1, len(steps))
     if step_s <= 0:
-        raise ValueError("a profile without a call has no account")
+        raise ValueError("the profile contains no call")
     total_s = plain_s if plain_s is not None and plain_s > 0 else step_s
     known_parts: dict[str, Known] = {}
     for phase in dict.fromkeys(name for call in calls for name in call):
@@ -141,7 +141,7 @@ def _filled(
     """Scale the parts to the length of unprofiled calls. The amount of scaling widens each interval."""
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
-        return unknown(total_s, "the profiler saw nothing of a call")
+        return unknown(total_s, "the profiler recorded no events of the call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
         held = {}  # the device itself behaved differently, so scale all parts

@@ -124,7 +124,7 @@ def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
     if not slowed:
         return ""
     lines = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in slowed[:MOST_NAMED]]
-    more = f" ({len(slowed) - MOST_NAMED} more like it)" if len(slowed) > MOST_NAMED else ""
+    more = f" ({len(slowed) - MOST_NAMED} more arms)" if len(slowed) > MOST_NAMED else ""
     return _capital(" ".join(f"{part}." for part in lines) + more, keep=bool(slowed[0][0].arm.host))
 
 
@@ -160,7 +160,7 @@ def _scattered(arms: list[ArmState], point: int) -> str:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
     named += [f"{len(arms) - MOST_NAMED} more"] * (len(arms) > MOST_NAMED)
-    return f"{listed(named)} {'varies' if len(arms) == 1 else 'vary'} too much to be compared."
+    return f"{listed(named)} {'varies' if len(arms) == 1 else 'vary'} too much to compare."
 
 
 def _too_few(arms: list[ArmState], point: int) -> str:
@@ -168,7 +168,7 @@ def _too_few(arms: list[ArmState], point: int) -> str:
     if not arms:
         return ""
     named = listed([name_of(arm, point) for arm in arms[:MOST_NAMED]] + ["others"] * (len(arms) > MOST_NAMED))
-    return f"{named} {'has' if len(arms) == 1 else 'have'} too few rounds to be compared."
+    return f"{named} {'has' if len(arms) == 1 else 'have'} too few rounds to compare."
 
 
 def _place(state: RunState, point: int) -> str:
@@ -209,7 +209,7 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     if len(arms) == 1:
         return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
     if len(tied) == 1:
-        among = " of those that can be told apart" if ranking.apart else ""
+        among = " of the distinguishable arms" if ranking.apart else ""
         return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
     ratios = [compare(arm, arms[0], point) for arm in tied[1:]]
     unseen = brief = ""
@@ -220,7 +220,7 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
         if not all(close(arm, arms[0], point) for arm in tied[1:]):
             verb = "cannot be told apart within the noise"
             if all(each is None or each.least is None for each in ratios):
-                verb = "have too few rounds to be told apart"
+                verb = "have too few rounds to compare"
             verb = "cannot be told apart yet" if state.running else verb
         elif len(tied) == len(arms):
             verb = "are equal within the noise"
@@ -251,7 +251,7 @@ def _unseen(found: Sequence[RatioEstimate | None]) -> str:
     if least >= HOPELESS:
         return "; they have too few shared rounds to compare"
     amount = percent(least) if least < 1 else f"{1 + least:.2g}×"
-    return f"; a difference below {amount} would not have been seen"
+    return f"; a difference below {amount} would have gone undetected"
 
 
 def _capital(text: str, keep: bool) -> str:
@@ -392,7 +392,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
-        return [f"Nothing was timed; observed: {'; '.join(texts[:MOST_NAMED])}.", failed]
+        return [f"No arm was timed. Observed: {'; '.join(texts[:MOST_NAMED])}.", failed]
     if gone := _vanished(state, point):
         return ["No figure is valid.", gone]
     if failed:
@@ -409,7 +409,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
 def _first_look(state: RunState, point: int) -> str:
     """Return the warm-up times of one arm per device while the others are built; "" before there are any."""
     figures = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
-    return f"First look, not counted: at best {listed(figures[:MOST_NAMED])} a call." if figures else ""
+    return f"First look (not counted): {listed(figures[:MOST_NAMED])} per call at best." if figures else ""
 
 
 def _prepared(state: RunState, point: int) -> str:

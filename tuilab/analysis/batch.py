@@ -30,15 +30,15 @@ def batch_answer(
     if pays is not None:
         words.append(f"A batch of {pays:,} reaches {ENOUGH:.0%} of the best throughput.")
     elif along and (largest := growing(points, model.batch)):
-        words.append(f"Throughput still grows at a batch of {largest:,}, the largest that was measured.")
+        words.append(f"Throughput still grows at a batch of {largest:,}, the largest measured.")
     words += fitting(model.fits_on)
     return BatchAnswer(pays=pays, fits=model.fits, crossover=gpu, sentence=" ".join(words))
 
 
 HOW = {
-    "shapes": "by their shapes",
-    "measured": "from the peaks of smaller ones",
-    "tried": "as measured calls showed",
+    "shapes": "estimated from tensor shapes",
+    "measured": "estimated from the peak memory of smaller batches",
+    "tried": "as measured",
 }
 
 
@@ -50,12 +50,12 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
         alike = len({(fit.batch, fit.ended_by) for fit in own}) == 1
         shown = [
             f"{fit.batch:,}{'' if alike or not fit.variant else f' ({fit.variant})'}"
-            + (", the most that is offered," if fit.ended_by == "maximum" else "")
+            + (" (the largest batch on the slider)" if fit.ended_by == "maximum" else "")
             for fit in own[: 1 if alike else None]
         ]
         about = "about " if any(fit.source == "shapes" for fit in own) else ""
         how = listed(list(dict.fromkeys(HOW[fit.source] for fit in own)), "or")
-        limited = " Larger ones do not fit." if all(fit.ended_by == "memory" for fit in own) else ""
+        limited = " Larger batches do not fit." if all(fit.ended_by == "memory" for fit in own) else ""
         out.append(
             f"On {device} batches of up to {about}{listed(shown)} fit into the "
             f"{size(own[0].memory)} of free memory, {how}.{limited}"

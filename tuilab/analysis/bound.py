@@ -78,8 +78,8 @@ class GpuCall:
         if work.bytes is None:
             unknown.append("the bytes it moves")
         if work.bytes and sheet.cache is None:
-            unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
-        unknown += [f"how fast it computes {dtype}" for dtype in needed(work) if sheet.peak(dtype) is None]
+            unknown.append(f"the {sheet.name}'s cache size, so its memory bandwidth cannot be applied")
+        unknown += [f"its {dtype} throughput" for dtype in needed(work) if sheet.peak(dtype) is None]
         if self.host is None:
             unknown.append("TensorFlow's own dispatch on this host")
         arithmetic, memory, kernels = self._kernels(work, sheet)
@@ -296,7 +296,7 @@ def _compared(
     known = call.start_known(sheet)
     if not known and call.slowed is None:
         return msgspec.structs.replace(
-            found, expected_s=None, why="the time to start a TensorFlow call here is not measured yet"
+            found, expected_s=None, why="TensorFlow's dispatch overhead has not been measured here yet"
         )
     slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
     high = timed.interval[1] if timed.interval else timed.median
@@ -319,8 +319,7 @@ def nothing_for_a_gpu(work: Work) -> str:
         return ""
     names = sorted(work.stays, key=lambda stay: -(stay.seconds or 0.0))
     ops = listed([stay.op for stay in names[:3]])
-    has, runs = ("has", "runs") if len(names) == 1 else ("have", "run")
-    return f"{ops}, all of this call, {has} no GPU kernel and {runs} on the CPU"
+    return f"the ops of a call ({ops}) run on the CPU, without a GPU kernel"
 
 
 def why_not_known(call: GpuCall) -> str:
@@ -332,7 +331,7 @@ def why_not_known(call: GpuCall) -> str:
     if untimed:
         return f"{untimed[0]} stays on the CPU, and its time was not measured"
     if work.flop is None and work.bytes is None and not work.host_s and not work.host_only:
-        return "how much work a call does is not known"
+        return "the amount of work per call is unknown"
     return ""
 
 

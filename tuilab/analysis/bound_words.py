@@ -11,14 +11,13 @@ from tuilab.model.roofline import GpuBound, SweepBound
 from tuilab.model.run import ArmState, RunState
 
 BUSY_START = (
-    "This host was too busy to measure how long TensorFlow takes to start a call; "
-    "measure again when it is quiet."
+    "This host was too busy to measure TensorFlow's dispatch overhead; measure again when it is quiet."
 )
 MOST_TIMES = 100
 """Speedup limits above this are not printed, because they only mean "far faster"."""
 LIMITS = {
-    "the CPU ops that stay": "the ops that stay on the CPU",
-    "starting the call": "TensorFlow's start of a call on this host",
+    "the CPU ops that stay": "the ops that remain on the CPU",
+    "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
 }
 """Wording for limits whose name alone is unclear."""
@@ -93,7 +92,7 @@ def _headline(
     first, timed = found[0], estimate_at(lead, point)
     here = f" Measured here: {median_of(timed.median, timed.half_width)}." if timed else ""
     if first.verdict == "not known":
-        return f"What {name} could give is not known: {first.why}."
+        return f"The best case on {name} is unknown: {first.why}."
     if first.verdict == "cannot win" and first.why:
         whose = name if "fit" in first.why else "a GPU"
         return f"{whose[:1].upper()}{whose[1:]} cannot win: {first.why}."
@@ -102,7 +101,7 @@ def _headline(
     text = f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}."
     for other in found[1:]:
         if not _have_same_words(first, other):
-            text += f" With the input copied in each call it {_clause(other)}."
+            text += f" With the input copied in each call, it {_clause(other)}."
     if any(_open(bound) for bound in found):
         text += busy_start
     return text + here
@@ -133,7 +132,7 @@ def _clause(bound: GpuBound) -> str:
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None and _open(bound):
         if bound.busy[1] > MOST_TIMES:
-            return "could be faster, but its upper limit is not known"
+            return "could be faster, but its upper limit is unknown"
         return f"could be at most {significant(bound.busy[1], 2)}× faster"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:
@@ -228,7 +227,10 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     found = along(state, sheet)
     if found is None:
         return None
-    text = f"{article(sheet)} {_turns(found)}, by its data sheet and the cost of starting a call here."
+    text = (
+        f"{article(sheet)} {_turns(found)}, according to its data sheet and the dispatch overhead on "
+        "this host."
+    )
     return SweepBound(
         gpu=name_of(sheet),
         name=sheet.name,
@@ -243,10 +245,10 @@ def _turns(found: Overtaking) -> str:
     rows = found.rows
     if found.earliest is None:
         reach = on_axis(found.axis, f"up to {size(rows[-1].value)}")
-        return f"overtakes at none of the measured sizes, {reach}"
+        return f"does not overtake at any measured size, {reach}"
     if found.earliest == rows[0].value:
-        return "could be faster from the smallest size on"
-    return f"could overtake from {on_axis(found.axis, size(found.earliest))} at the earliest"
+        return "could be faster at every measured size"
+    return f"could overtake at {on_axis(found.axis, size(found.earliest))} at the earliest"
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:

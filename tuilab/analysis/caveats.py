@@ -41,8 +41,7 @@ def outliers(samples: Sequence[float]) -> Found | None:
     outside = count(finite)
     if not outside:
         return None
-    verb = "lies" if outside == 1 else "lie"
-    message = f"{outside:,} of {len(finite):,} samples {verb} far outside the rest"
+    message = f"{outside:,} of {len(finite):,} samples {'is an outlier' if outside == 1 else 'are outliers'}"
     middle = statistics.median(finite)
     if middle > 0:
         message += f"; the slowest took {times(max(finite) / middle)} the median"
@@ -78,7 +77,7 @@ def levels(samples: Sequence[float]) -> Found | None:
         f"two speeds with little in between: {percent(1 - split.high_share)} of the samples at "
         f"{seconds(split.low_s)}, {percent(split.high_share)} at {seconds(split.high_s)}"
     )
-    return Found("two-levels", f"{words}; which one the median shows may change from run to run")
+    return Found("two-levels", f"{words}; the median may land on either, so it may change from run to run")
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:

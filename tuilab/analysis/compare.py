@@ -21,12 +21,12 @@ from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
-    "{} measured in one process. In another process the same code can settle a few per cent "
-    "away, which its interval does not cover; --budget publish measures in several."
+    "{} measured in one process. Another process may differ by a few percent, which this interval does "
+    "not cover. Use --budget publish to measure in several processes."
 )
 
-ONLY_DEVICE = "no arm was measured by both runs: the arms compared differ in their device"
-NO_MATCH = "nothing to compare: no two arms of the runs are equal or differ only in their device"
+ONLY_DEVICE = "no arm was measured in both runs: the compared arms differ in their device"
+NO_MATCH = "nothing to compare: no arm of one run matches an arm of the other, except for the device"
 
 SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
@@ -193,18 +193,18 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
         for name in ("host", "cpu", "tensorflow", "python", "driver", "tuilab"):
             one, other = (getattr(machine, name) or "none" for machine in (a, b))
             if one != other:
-                out.append(f"different machines: {name} is {one} against {other}")
+                out.append(f"different machines: {name} is {one} versus {other}")
         if a.gpu_models != b.gpu_models:
             names = [", ".join(g.description for g in m.gpus) or "no GPU" for m in (a, b)]
-            out.append(f"different machines: {names[0]} against {names[1]}")
+            out.append(f"different machines: {names[0]} versus {names[1]}")
     if first.scenario is not None and second.scenario is not None:
         if first.scenario.workload != second.scenario.workload:
             # If the work differs, the other differences are irrelevant.
-            return [*out, f"different work: {first.scenario.workload} against {second.scenario.workload}"]
+            return [*out, f"different work: {first.scenario.workload} versus {second.scenario.workload}"]
         for name, value in first.scenario.parameters.items():
             there = second.scenario.parameters.get(name)
             if value != there and name not in swept:
-                out.append(f"different parameters: {name} is {value} against {there}")
+                out.append(f"different parameters: {name} is {value} versus {there}")
     return out
 
 

@@ -303,7 +303,7 @@ def next_size(
     """
     changes = crossings(places(a, b))
     if not changes:
-        return Step(None, "no significant change of sign to narrow")
+        return Step(None, "no significant change of the lead to narrow")
     step = Step(None, "")
     for crossing in changes:
         step = _step(crossing, math.log1p(precision), allowed)
@@ -325,7 +325,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
     if not below < candidate < above:
         return Step(None, f"{below:,} and {above:,} are neighbours")
     if supported and crossing.curvature <= NOISE_RULES * statistical:
-        return Step(None, "more rounds would narrow it, more sizes would not")
+        return Step(None, "only more rounds can narrow it, not more sizes")
     return Step(candidate, f"between {below:,} and {above:,}")
 
 
@@ -385,7 +385,8 @@ def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Cro
         sentence = f"No crossover up to {end}. {ahead} is faster than {behind} ({spread}){below}."
         if len(at) == 1:
             sentence = (
-                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}. One size shows no crossover."
+                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}. A single size cannot "
+                "show a crossover."
             )
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
     if known[-1]:

@@ -230,7 +230,7 @@ def _stalled(
     groups = host_groups(nodes_at(arm, point))
     ops = list(dict.fromkeys(node.op for group in groups if _remedy(group) for node in group))
     what = f"ops on the CPU ({listed(ops[:4])}) and their copies" if ops else "copies between its kernels"
-    text = f"{name_of(arm, point)} waits during {percent(share)} of each call for {what}"
+    text = f"{name_of(arm, point)} spends {percent(share)} of each call waiting for {what}"
     if found is not None and found.is_slower:
         text += f"; {free[0].label}, which waits less, is {found.words} faster"
     remedy = remedies(groups) or "Keep intermediate results on the device until the call ends."
@@ -246,7 +246,8 @@ def _input(
         return
     yield Diagnosis(
         "input-bound",
-        f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {input_bound(share)}.",
+        f"{name_of(arm, point)} spends {percent(share)} of each call waiting for input: "
+        f"{input_bound(share)}.",
         _feeding(arms, arm, point),
         severity,
         arm.arm.id,
@@ -257,7 +258,7 @@ def _input(
 FEEDING = {
     "parallel": "map in parallel",
     "prefetched": "prefetch",
-    "cached": "cache what stays the same",
+    "cached": "cache the elements that stay the same",
     "in-step": "move the work into the step",
 }
 """Changes that speed up a step's input, by the variant that includes them."""
@@ -276,7 +277,7 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
         if variant not in own and not (variant in beside and _refuted(compare(arm, beside[variant], point)))
     ]
     if not left:
-        return "The other variants of this run are not faster: prepare the data once, or on more processors."
+        return "No other variant in this run is faster: prepare the data once, or use more processors."
     text = listed(left, "or")
     return f"{text[:1].upper()}{text[1:]}."
 
@@ -309,11 +310,11 @@ def _unexplained(
 ) -> Iterator[Diagnosis]:
     if parts.not_known < UNEXPLAINED:
         return
-    text = f"{percent(parts.not_known)} of a call of {name_of(arm, point)} is not accounted for"
+    text = f"{percent(parts.not_known)} of a call of {name_of(arm, point)} is unaccounted for"
     why = f": {parts.note}" if parts.note else ""
-    remedy = "The other shares are minimums; the timeline shows what runs when."
+    remedy = "The other shares are lower bounds; the timeline shows when each op runs."
     if parts.not_known > ALL:
-        remedy = "Measure it again: on a quiet machine, the profiled calls take as long as the others."
+        remedy = "Measure again on a quiet machine, where profiled calls take as long as the others."
     yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
 
 
@@ -367,8 +368,8 @@ REMEDIES = {
     "no-kernel-for-dtype": "give {ops} a dtype that has a GPU kernel",
     "no-kernel": "move {ops} into the input pipeline or to the end of the call",
     "resource": "create the variable of {ops} on the GPU",
-    "colocation": "place what {ops} must stay with on the GPU",
-    "unknown": "ask for the GPU around {ops} with tf.device",
+    "colocation": "place the tensors that {ops} are colocated with on the GPU",
+    "unknown": "put {ops} inside tf.device('GPU:0')",
 }
 """How to move an op to the GPU, by the cause that keeps it on the host; other causes need no action.
 
@@ -382,7 +383,7 @@ def _remedy(group: Sequence[Node]) -> str:
     if ops <= ITERATORS:
         return ""
     if ops <= PYTHON:
-        return f"write the Python of {_named(group)} in TensorFlow's ops"
+        return f"replace the Python code in {_named(group)} with TensorFlow ops"
     return REMEDIES.get(group[0].code, "").format(ops=_named(group))
 
 
@@ -400,7 +401,9 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
         return
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
     text += f"{size(first / found.median, first / found.median / 10)} later calls."
-    remedy = "Call it once beforehand, and keep shapes and dtypes fixed: each new one is traced again."
+    remedy = (
+        "Call it once before timing, and keep shapes and dtypes fixed: each new combination is traced again."
+    )
     yield Diagnosis("first-call", text, remedy, "note", arm.arm.id)
 
 
@@ -447,8 +450,8 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
             continue
         winner, loser = state.arms[found.a].label, state.arms[found.b].label
         least = on_axis(names[0], size(found.ci95[1], half_of(found.ci95)))
-        text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays off from {least} on."
-        remedy = f"Batch small inputs until a call reaches that size, or stay with {loser}."
+        text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays off from {least}."
+        remedy = f"Batch small inputs to reach that size, or stay with {loser}."
         yield Diagnosis("too-small", text, remedy, "note", found.a)
 
 

@@ -113,7 +113,11 @@ def _faster(rows: Sequence[EnvironmentRatio], a: str, b: str) -> str:
         if widest is not None and widest <= ALIKE:
             parts.append(f"{which}: {a} and {b} are equal within {percent(widest - 1)}")
         else:
-            shows = f"; one below {times(widest)} would not have been seen" if widest is not None else ""
+            shows = (
+                f"; a difference below {times(widest)} would have gone undetected"
+                if widest is not None
+                else ""
+            )
             parts.append(f"{which}: no difference between {a} and {b} beyond the noise{shows}")
     return _capital("; ".join(parts)) + "."
 
@@ -175,7 +179,7 @@ def _imports(state: RunState, a: str, b: str) -> str:
     here, there = known.get(f"{a}/import_s"), known.get(f"{b}/import_s")
     if here is None or there is None:
         return ""
-    return f"TensorFlow is imported in {seconds(float(here))} in {a}, {seconds(float(there))} in {b}."
+    return f"Importing TensorFlow takes {seconds(float(here))} in {a}, {seconds(float(there))} in {b}."
 
 
 def _capital(text: str) -> str:

@@ -12,7 +12,7 @@ from tuilab.model.quantity import seconds
 from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
-OUTSIDE = "outside of layers"
+OUTSIDE = "outside layers"
 """The rest of a call: its launch, ops outside loops, copies, Python, and ops without a layer."""
 
 
@@ -81,7 +81,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
     if account is None or own is None or own.calls:
         return ""
     return (
-        f"Layers of profiled calls that took {seconds(account.total_s)} each; "
+        f"The layer times come from profiled calls of {seconds(account.total_s)} each; "
         f"in the rounds a call took {seconds(own.total_s)}."
     )
 
@@ -92,17 +92,17 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
     if not looked:
         return ""
     if all(arm.arm.mode != "graph" for arm in arms):
-        return "Only graph arms have layers, and none was measured: eager calls and XLA do not separate them."
+        return "No graph arm was measured; eager and XLA arms have no separate layers."
     for arm, account in looked:
         if arm.arm.mode != "graph":
             continue
         if account.note:
-            smaller = f"; a smaller {model.batch} takes less" if model.batch and not account.calls else ""
+            smaller = f"; reduce {model.batch}" if model.batch and not account.calls else ""
             return f"No layers: {account.note}{smaller}."
         if point not in arm.layers:
-            return "No layers: what its graph does could not be counted."
+            return "No layers: the graph's work could not be counted."
         if not account.seconds("compute"):
-            larger = f"; at a larger {model.batch} they take longer" if model.batch else ""
+            larger = f"; increase {model.batch}" if model.batch else ""
             return f"No layers: its ops are too short for the profiler to see{larger}."
     return ""
 

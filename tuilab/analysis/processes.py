@@ -154,8 +154,10 @@ def doubt(cell: ArmSamples) -> Found | None:
         return None
     medians = [part.median for part in parts]
     apart = percent(max(medians) / min(medians) - 1)
-    message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
-    rest = "" if len(parts) >= ENOUGH else "; the interval spans both but not a possible third"
+    message = f"{len(parts)} processes had medians of {listed([seconds(m) for m in medians])}, {apart} apart"
+    rest = (
+        "" if len(parts) >= ENOUGH else "; the interval covers both, but another process may lie outside it"
+    )
     return Found("processes-differ", message + rest)
 
 
@@ -237,7 +239,7 @@ def describe_coverage(state: RunState) -> str:
     which = f", {forks} of them forked" if forks else ""
     if number < ENOUGH:
         return f"spanning {number} processes"
-    return f"over {number} processes{which}, as the machine was then"
+    return f"over {number} processes{which}, under the machine's conditions at that time"
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:

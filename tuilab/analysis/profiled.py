@@ -55,7 +55,7 @@ def time_in(profile: Profile, *phases: str) -> float:
 def diagnose(profile: Profile) -> tuple[str, ...]:
     """Return sentences about the profile, most informative first; at least one."""
     sentences = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
-    return tuple(sentences) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
+    return tuple(sentences) or (f"No TensorFlow op ran in the call, which took {shown(profile.measured_s)}.",)
 
 
 def input_bound(share: float) -> str:
@@ -76,8 +76,8 @@ def copying(profile: Profile) -> str:
         return ""
     named = listed(list(dict.fromkeys(row.op for row in moves)))
     return (
-        f"Of the {shown(whole)} of copying the link moves data for {shown(linked)} ({named}); in the rest "
-        "the host starts the copies and waits for them."
+        f"Copying takes {shown(whole)}. The link transfers data for {shown(linked)} of it ({named}); "
+        "the rest is the host starting copies and waiting for them."
     )
 
 
@@ -94,7 +94,7 @@ def _input(profile: Profile) -> Iterator[str]:
     busy = sum(row.busy_s for row in beside)
     if busy > 0:
         at_once = busy / profile.measured_s
-        text += f"; the pipeline's ops keep {at_once:.1f} processors busy, {beside[0].op} most of all"
+        text += f"; the pipeline's ops keep {at_once:.1f} processors busy, mostly with {beside[0].op}"
         if at_once < 1.2:
             text += ", so it handles one element at a time: parallel calls and prefetching would help"
     yield text + "."
@@ -113,7 +113,7 @@ def _overhead(profile: Profile) -> Iterator[str]:
     if computing > 0:
         text += f" that compute for {shown(computing)}"
     if around >= LAUNCH_HIGH:
-        text += "; one graph would remove most of it" if eager else "; more work in a call would hide it"
+        text += "; one graph would remove most of it" if eager else "; more work per call would hide it"
     yield text + "."
 
 
@@ -123,8 +123,11 @@ def _stalls(profile: Profile) -> Iterator[str]:
         return
     computing = [row for row in by_type(profile.ops) if row.phase == "compute"]
     host = [row for row in computing if not row.device.startswith("GPU")]
-    text = f"{percent(waits)} of a call, the device waits for the host"
-    yield f"{text}, whose longest op is {host[0].op}." if host else f"{text} and for copies."
+    text = f"during {percent(waits)} of a call"
+    if host:
+        yield f"The device waits for the host {text}; the longest op on the host is {host[0].op}."
+    else:
+        yield f"The device waits for the host and for copies {text}."
 
 
 def _copies(profile: Profile) -> Iterator[str]:

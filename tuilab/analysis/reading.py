@@ -165,7 +165,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
     why = "mix rounds of different pace" if ratio.paired else "are not means, and the ratio compares means"
-    return f"; the medians divide to {times(quotient)}, since they {why}"
+    return f"; the quotient of the medians is {times(quotient)}, because they {why}"
 
 
 def device_of(arm: ArmState, point: int) -> str | None:
@@ -254,7 +254,7 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     ):
         return ""
     done = rate(work.needed_flop / slowest, "FLOP/s")
-    return f"it would compute at {done}, but the most that was ever measured here is {rate(top, 'FLOP/s')}"
+    return f"it would compute at {done}, but the highest rate measured here is {rate(top, 'FLOP/s')}"
 
 
 def machine_of(state: RunState, arm: ArmState) -> Machine | None:

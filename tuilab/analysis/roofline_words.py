@@ -77,7 +77,7 @@ def _arm_sentence(arm: ArmState, found: Reach, roof: str) -> str:
     if work.uncounted:
         text += f" (not counted: {uncounted(work)})"
     by = found.by
-    return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; what binds it is not known."
+    return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; the limit is unknown."
 
 
 MOST_NAMED = 3
@@ -100,11 +100,11 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []
-    what = f"One call is {' and '.join(amounts)}" if amounts else "How much work a call does is not known"
+    what = f"One call is {' and '.join(amounts)}" if amounts else "The amount of work per call is unknown"
     if work.note and work.flop:
         what += f" ({work.note})"
     if work.host_only:
-        return f"{what}; the host does it whatever the device."
+        return f"{what}; it runs on the host on every device."
     device = roofs.devices.get("CPU:0") if roofs is not None else None
     if device is None:
         each = work.flop / moved if work.flop and moved else None
@@ -119,8 +119,8 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     name = max(parts, key=lambda key: parts[key])
     if not parts[name]:
         return f"{what}."
-    text = f"{what}: on this host's processor {name} will bind it, {seconds(parts[name])} at least"
+    text = f"{what}: on this host's processor it will be bound by {name} (at least {seconds(parts[name])})"
     done = found.work_s
     if name == "starting the call" and done:
-        text += f" where the work itself needs {seconds(done)}"
+        text += f"; the work itself needs {seconds(done)}"
     return text + "."

@@ -14,7 +14,7 @@ def together_sentence(arm: ArmState, alone: ArmState, slowdown: RatioEstimate, p
     """Compare an arm that ran while other devices measured with the same arm alone."""
     apart = by_rounds(slowdown, arm, alone, point) if slowdown.differs else ""
     figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
-    return f"{alone.label} next to the other devices: {_difference(slowdown)} ({figures}{apart})."
+    return f"{alone.label} while the other devices ran: {_difference(slowdown)} ({figures}{apart})."
 
 
 def _figure(arm: ArmState, point: int) -> str:

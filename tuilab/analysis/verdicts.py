@@ -81,7 +81,7 @@ def missing(state: RunState, pattern: ArmPattern) -> Judgement:
         wanted, there = family(pattern.device), {family(arm.arm.device) for arm in state.arms.values()}
         if wanted and there and wanted not in there:
             return "untestable", f"The run has no {wanted} arm; set device to both."
-        return "untestable", f"The run has no arm that is {pattern}."
+        return "untestable", f"The run has no arm {pattern}."
     moved = [arm for arm in arms if arm in measured(state, point) and elsewhere(arm, point)]
     if moved:
         return (
@@ -355,7 +355,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
         return "undecided", _needs_sweep(when.axis)
     if not arms:
         several = any(arm.placement for arm in matching(state, when.arms))
-        text = "The placement was observed at one size only."
+        text = "The placement was observed at only one size."
         return ("undecided", text) if several else missing(state, when.arms)
     for arm in arms:
         moved = _moved(state, when.axis, arm)
@@ -402,7 +402,7 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
     elif when.op in registry:
         has = f"{when.dtype}:{when.device}" in registry[when.op]
     else:
-        return "undecided", f"The kernel registry was not queried for {when.op} of {when.dtype}."
+        return "undecided", f"The kernel registry was not queried for {when.op} with {when.dtype}."
     version = f"TensorFlow {state.machine.tensorflow}" if state.machine else "This TensorFlow"
     verb = "has a" if has else "has no"
     text = f"{version} {verb} {when.device} kernel of {when.op} for {when.dtype}."
@@ -461,7 +461,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     clear = isinstance(when.value, bool) and isinstance(shown.value, bool)
     clear = clear or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
-    taken = threshold(claim, wanted) if claim.said else f"the claim would need {wanted}"
+    taken = threshold(claim, wanted) if claim.said else f"the claim requires {wanted}"
     expected = "" if clear else f"; {taken}"
     # A name, such as `get_memory_info`, keeps its case at the start of a sentence.
     begins = not label and text.partition(" ")[0].isalpha()
@@ -486,7 +486,7 @@ Registry = Mapping[str, frozenset[str]]
 """The kernels of a TensorFlow build: op → its kernels as `dtype:device`, such as `float64:GPU`."""
 
 
-BY_BOUND = "By a bound, not a measurement:"
+BY_BOUND = "Derived from a bound, not measured:"
 
 
 def by_bound(claim: Claim, state: RunState) -> Judgement | None:
@@ -541,9 +541,10 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
     if best is None or best * when.by >= estimate.interval[0]:
         return None
     text = (
-        f"the host needs {median_of(estimate.median, estimate.half_width)} for it on any device; even a GPU"
+        f"this work takes {median_of(estimate.median, estimate.half_width)} on the host, whatever the "
+        "device; a GPU"
     )
-    text += f" a thousand times slower than the slowest data sheet needs only {seconds(best)}"
+    text += f" a thousand times slower than the slowest GPU known here needs only {seconds(best)}"
     return "confirmed", f"{BY_BOUND} {text}."
 
 
@@ -572,7 +573,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
     if not inside or min(inside) > when.low or max(inside) < when.high:
         return None
     span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    text = f"at {span} {every_card()} could be as fast as the CPU was; {threshold(claim, 'that range')}"
+    text = f"at {span} {every_card()} could match the CPU's measured time; {threshold(claim, 'that range')}"
     return "impossible", f"{BY_BOUND} {text}."
 
 
@@ -590,7 +591,10 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
         own = account.total_s - account.seconds(*COPIES, NOT_KNOWN)
         share = most / (most + own)
         if own > 0 and share < when.share:
-            text = f"the host computes for {seconds(own)} on any device; even over one lane of the first PCI"
+            text = (
+                f"the host computes for {seconds(own)}, whatever the device; even over one lane of "
+                "first-generation PCI"
+            )
             text += f" Express, slower than any GPU's link, copies take only {seconds(most)}"
             text += f", {percent(share)} of a call"
             return "impossible", f"{BY_BOUND} {text}; {threshold(claim, f'at least {percent(when.share)}')}."

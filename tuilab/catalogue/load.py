@@ -53,7 +53,7 @@ class Catalogue(msgspec.Struct, frozen=True):
         names = [p.name for p in self.presets]
         near = difflib.get_close_matches(name, names, 1)
         meant = f"did you mean {near[0]}? " if near else ""
-        expected = f"the name of a preset ({meant}`tuilab presets` lists all), or a file that exists"
+        expected = f"the name of a preset ({meant}`tuilab presets` lists all), or an existing file"
         raise InputError("preset", sanitize_line(name, 100), expected)
 
 

@@ -60,7 +60,7 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
-            expected = "CPU, GPU for the first one, GPU:* for every one, or one device such as GPU:1"
+            expected = "CPU, GPU for the first GPU, GPU:* for every GPU, or a device such as GPU:1"
             raise InputError("arms.devices", device, expected)
     known = [v.name for v in declaration.variants]
     for variant in arms.variants:

@@ -49,13 +49,13 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--select", metavar=CODES, help="Only these rules; TL1 means every code with that prefix.")
+@click.option("--select", metavar=CODES, help="Only these rules; TL1 selects all codes with that prefix.")
 @click.option("--ignore", metavar=CODES, help="Skip these rules.")
 @click.option("--preview/--no-preview", default=None, help="Include preview rules.")
 @click.option(
-    "--fail-on", type=SEVERITY, help="Exit with 1 for findings this severe or worse.  [default: error]"
+    "--fail-on", type=SEVERITY, help="Exit with 1 for findings of this severity or higher.  [default: error]"
 )
-@click.option("--level", type=SEVERITY, help="Print findings this severe or worse.  [default: warning]")
+@click.option("--level", type=SEVERITY, help="Print findings of this severity or higher.  [default: warning]")
 @click.option(
     "--target",
     type=click.Choice(["auto", "1", "2"]),
@@ -67,25 +67,28 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--tensorflow",
     metavar="VERSION",
-    help="Check the names of this version, such as 2.17.  [default: what a document installs, else yours]",
+    help="Check names against this version, such as 2.17.  [default: the version a document installs, "
+    "else yours]",
 )
 @click.option(
     "--format",
     "layout",
     type=click.Choice(["text", "full", "json", "sarif", "github"]),
     default="text",
-    help="full also shows examples, their presets, and calls that were not understood.",
+    help="full also shows examples, their presets, and unrecognised calls.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("-o", "--output", "target_file", type=FILE, callback=file_or_output, help="Write to this file.")
-@click.option("--fix", "write", is_flag=True, help="Fix what is safe to fix: TL107, many of TL001, TL002.")
+@click.option("--fix", "write", is_flag=True, help="Apply safe fixes: TL107, many of TL001, TL002.")
 @click.option("--diff", "differences", is_flag=True, help="Print what --fix would change.")
-@click.option("--baseline", type=FILE, help="Leave out the findings listed in this file.")
-@click.option("--write-baseline", type=FILE, help="Write the findings to this file as known.")
-@click.option("--config", type=FILE, help="This pyproject.toml instead of the nearest.")
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes.  [default: the usable processors]")
+@click.option("--baseline", type=FILE, help="Ignore the findings listed in this file.")
+@click.option("--write-baseline", type=FILE, help="Write the findings to this file, to be ignored later.")
+@click.option("--config", type=FILE, help="Use this pyproject.toml instead of the nearest.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1), help="Number of processes.  [default: the usable processors]"
+)
 @click.option("--explain", metavar="CODE", help="Explain a rule, with a wrong and a right example.")
-@click.option("--rules", is_flag=True, help="Print every rule: code, why it matters, remedy.")
+@click.option("--rules", is_flag=True, help="Print every rule: code, reason, remedy.")
 @click.option(
     "--measure",
     is_flag=True,
@@ -94,7 +97,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--prove",
     is_flag=True,
-    help="Measure PATH's findings with its ops and shapes: how far its figures are off.",
+    help="Measure PATH's findings with its ops and shapes, to show how wrong its figures are.",
 )
 @click.option(
     "--budget",
@@ -103,7 +106,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="The budget of --measure and --prove.",
 )
-@click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to read its names.")
+@click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to list its names.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -218,7 +221,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
     """Fix the files, or show the fixes. Returns whether anything has changed or would change."""
     if list(paths) == [STDIN]:
-        raise InputError("--fix", STDIN, "files that can be written")
+        raise InputError("--fix", STDIN, "writable files")
     changed, unread = 0, list[InputError]()
     for path, _ in gather(paths, job.settings.exclude):
         try:
@@ -240,7 +243,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
         except InputError as error:  # the other files are fixed anyway
             unread.append(error)
         except OSError as error:
-            raise InputError("--fix", str(path), f"a file that can be written ({error.strerror})") from None
+            raise InputError("--fix", str(path), f"a writable file ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
     if unread and only_show:  # otherwise the check reports every error
@@ -266,7 +269,7 @@ def _print(
         try:
             write_text(file, ["\n".join(lines) + "\n"], SHARED)
         except OSError as error:
-            raise InputError("-o", str(file), f"a file that can be written ({error.strerror})") from None
+            raise InputError("-o", str(file), f"a writable file ({error.strerror})") from None
     elif lines:
         click.echo("\n".join(lines))
     if layout in ("text", "full", "github") or file is not None:

@@ -87,7 +87,7 @@ def check_claims(name: str, settings: Settings | None = None) -> None:
     """Raise InputError if `--check` has nothing to check: the user's own code (None) has no claims."""
     if settings is None or not settings.preset.claims:
         expected = "a preset with a claim; `tuilab presets` lists them"
-        raise InputError("--check", name, expected, f"{name} claims nothing to check; expected {expected}")
+        raise InputError("--check", name, expected, f"{name} has no claim to check; expected {expected}")
 
 
 def pop_opening(words: dict[str, Any]) -> Opening:
@@ -111,7 +111,7 @@ class InputWord(click.ParamType[str]):
         """Return the word unchanged if it is valid."""
         if "=" not in value and value not in INPUTS:
             self.fail(
-                f"{value!r} is not one of 'resident', 'copied' or a shape, as in a={EXAMPLE}.", param, ctx
+                f"{value!r} is not one of 'resident', 'copied' or a shape such as a={EXAMPLE}.", param, ctx
             )
         return value
 
@@ -122,7 +122,7 @@ shapes_option = click.option(
     multiple=True,
     type=InputWord(),
     metavar="resident|copied|NAME=DTYPE[SIZES]",
-    help=f"Where the input is kept; or an argument's shape, as in a={EXAMPLE}: its names become sliders.",
+    help=f"Input location, or an argument's shape such as a={EXAMPLE}; named dimensions become sliders.",
 )
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -149,8 +149,10 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
 
 quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard error.")
 model_options = combine(
-    click.option("--trust", is_flag=True, help="Run Python code that is in a model's file."),
-    click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
+    click.option("--trust", is_flag=True, help="Run Python code contained in a model's file."),
+    click.option(
+        "--code", default="", metavar="FILE.py", help="Python file that defines a model's custom objects."
+    ),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
 """Options for opening a model file."""
@@ -169,10 +171,10 @@ arm_options = combine(
     _many("--dtype", "dtypes", help="Measure this dtype only."),
     _many("--variant", "variants", help="Measure this variant only."),
     click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
-    click.option("--cold", is_flag=True, help="Rotate inputs too large for the cache."),
+    click.option("--cold", is_flag=True, help="Rotate among inputs that together exceed the cache."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
-    _remembered("--details", help="Print every caveat and all advice, not a summary."),
+    _remembered("--markdown", help="Print Markdown, for example for a CI job's page."),
+    _remembered("--details", help="Print every caveat and all advice instead of a summary."),
     quiet_option,
 )
 """Options for what to measure."""

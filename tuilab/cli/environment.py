@@ -21,7 +21,7 @@ python_option = click.option(
     "--python",
     metavar="PATH",
     default="",
-    help="Measure with the TensorFlow of this Python, or of this virtual or conda environment.",
+    help="Measure with the TensorFlow in this virtual or conda environment, or in this Python.",
     expose_value=False,
     callback=_remember,
 )
@@ -55,5 +55,5 @@ def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = ""
     others = checked_hosts(hosts, file) if hosts or not names else ()
     twice = next((name for name in names if name in others), None)
     if twice is not None:
-        raise InputError("--env", twice, "a name that no --host uses")
+        raise InputError("--env", twice, "a name not used by --host")
     return (*names, *others)

@@ -45,7 +45,7 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
         answer: msgspec.Struct = with_lab(explain_op, scope=choice.scope)
     else:
         if settings:
-            raise InputError("--set", settings[0], f"a preset, which {name!r} is not")
+            raise InputError("--set", settings[0], f"a preset; {name!r} is not a preset")
         answer = with_lab(
             lambda lab: lab.questions.ask("explain-op", ExplainOp(op=name, dtype=dtype), OpExplanation)
         )

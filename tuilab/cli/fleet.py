@@ -30,7 +30,7 @@ fleet_options = combine(
         type=click.IntRange(1),
         default=JOBS,
         show_default=True,
-        help="With --on slurm: how many nodes.",
+        help="Number of nodes, with --on slurm.",
     ),
 )
 

@@ -34,18 +34,18 @@ utc_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_in_utc,
-    help="Times in UTC, not in this machine's zone.",
+    help="Show times in UTC instead of this machine's time zone.",
 )
 
 
 @click.group(invoke_without_command=True)
-@click.option("--search", default="", help="Only runs that contain each of these words.")
+@click.option("--search", default="", help="List only runs that contain all of these words.")
 @click.option(
     "--limit",
     default=20,
     show_default=True,
     type=click.IntRange(1, 1_000_000),
-    help="How many to list, latest first.",
+    help="Number of runs to list, latest first.",
 )
 @utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -138,7 +138,7 @@ def programs_(limit: int, as_json: bool) -> None:
         took = seconds(step, step / 50) if step else ""
         echo_line(f"{program[:8]}  {when(page.at)}  {command:<40}  {took:>8}", headline(page))
     if not programs:
-        click.echo("no program was watched yet", err=True)
+        click.echo("no program has been watched yet", err=True)
 
 
 @history.command("compare")
@@ -192,7 +192,7 @@ def undelete(run: str) -> None:
     with open_history() as kept:
         runs = kept.undelete(run)
     if not runs:
-        raise InputError("run", run, "the whole id of a deleted run, or last")
+        raise InputError("run", run, "the full id of a deleted run, or last")
     for name in runs:
         click.echo(name)
 
@@ -210,9 +210,9 @@ def number(text: str) -> float:
 
 @history.command()
 @click.option("--days", type=number, help="Delete runs older than this.")
-@click.option("--megabytes", type=number, help="Then the oldest until this much is left.")
+@click.option("--megabytes", type=number, help="Then delete the oldest until this much is left.")
 @click.option(
-    "--for-good", is_flag=True, help="Remove them and all earlier deletions immediately, without undo."
+    "--for-good", is_flag=True, help="Remove these and all previously deleted runs immediately, without undo."
 )
 def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
     """Delete old runs that are not pinned, and print their ids.
@@ -260,12 +260,12 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     if done is not None:
         click.echo(f"{plural(done.runs, 'run')} with {plural(done.rounds, 'round')} saved", err=True)
         if done.aside is not None:
-            click.echo(f"the earlier file is kept as {done.aside}", err=True)
+            click.echo(f"the damaged file is kept as {done.aside}", err=True)
     elif report.findings:
         click.echo(
             f"{plural(report.runs, 'run')}, {plural(report.rounds, 'round')}, "
             f"{plural(len(report.findings), 'problem')}; "
-            "`tuilab history check --repair` recovers what can be read",
+            "`tuilab history check --repair` recovers all readable data",
             err=True,
         )
         ctx.exit(NOT_CONFIRMED)
@@ -292,7 +292,7 @@ def import_(file: Path) -> None:
 
 
 @history.command()
-@click.option("--stop", is_flag=True, help="Stop those still running; keep their finished rounds.")
+@click.option("--stop", is_flag=True, help="Stop background runs; keep their finished rounds.")
 def unattended(stop: bool) -> None:
     """Import runs that continued after their lab ended. Lists those that are still running."""
     with open_history() as kept:

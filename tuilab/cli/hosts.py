@@ -66,7 +66,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--search", "words", default="", help="Only lines that contain each of these words.")
+@click.option("--search", "words", default="", help="Print only lines that contain all of these words.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def hosts(words: str, as_json: bool) -> None:
     """Compare the machines in the history, preset by preset.
@@ -91,7 +91,7 @@ def hosts(words: str, as_json: bool) -> None:
 
 def _at(done: int, total: int) -> None:
     if sys.stderr.isatty() and total > 1:
-        click.echo(f"\r\x1b[Ksumming up run {done + 1} of {total}", err=True, nl=done + 1 == total)
+        click.echo(f"\r\x1b[Ksummarising run {done + 1} of {total}", err=True, nl=done + 1 == total)
 
 
 def line(preset: PresetRows) -> ComparedPreset:

@@ -16,10 +16,14 @@ from tuilab.model.preset import Preset
 @click.command("import")
 @click.argument("document", metavar="DOC")
 @click.option(
-    "-o", "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Where to write them."
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the presets.",
 )
-@click.option("--preview", is_flag=True, help="Add claims read from its prose; they may be misread.")
-@click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
+@click.option("--preview", is_flag=True, help="Add claims found in the document's text; they may be wrong.")
+@click.option("--overwrite", is_flag=True, help="Overwrite existing files that differ.")
 def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) -> None:
     """Write a preset for each benchmark in DOC. Nothing in it is run.
 
@@ -44,7 +48,7 @@ def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:
             return False
         click.echo(str(write(preset, folder)))
     except OSError as error:
-        raise InputError("-o", str(folder), f"a folder that can be written ({error.strerror})") from None
+        raise InputError("-o", str(folder), f"a writable folder ({error.strerror})") from None
     return True
 
 

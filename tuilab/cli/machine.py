@@ -27,7 +27,7 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 @click.command()
 @python_option
 @quiet_option
-@click.option("--again", is_flag=True, help="Measure again even if the roofs are known.")
+@click.option("--again", is_flag=True, help="Measure again even if saved limits exist.")
 @click.option("--seconds", type=click.FloatRange(0.5, 60), default=3.0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @host_option
@@ -57,7 +57,7 @@ async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
             try:
                 kept = roofs.keep(measured)
             except OSError as error:
-                tell(f"the roofs cannot be kept: {error.strerror}")
+                tell(f"the limits could not be saved: {error.strerror}")
                 kept = roofs.better(kept, measured)
         out.append(MachineRoofs(machine=there, roofs=kept))
     return out

@@ -23,7 +23,10 @@ from tuilab.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tuilab.cli.run:run", "Measure a preset, your own model or function, and print the answer."),
-    "watch": ("tuilab.cli.watch:watch", "Watch your own program: where its time goes, what to change."),
+    "watch": (
+        "tuilab.cli.watch:watch",
+        "Watch your own program: show where its time goes and what to change.",
+    ),
     "sweep": ("tuilab.cli.sweep:sweep", "Measure over a range of sizes, and find the crossover."),
     "resume": ("tuilab.cli.resume:resume", "Continue an interrupted run."),
     "verdicts": ("tuilab.cli.verdicts:verdicts", "Measure every preset and print the verdict on each claim."),
@@ -37,7 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Show where each op of a preset or your own code would run, and why.",
     ),
     "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
-    "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
+    "selftest": ("tuilab.cli.selftest:selftest", "Test tuilab's own measurements, in under two minutes."),
     "machine": ("tuilab.cli.machine:machine", "Measure this machine's hardware limits (once, then saved)."),
     "doctor": ("tuilab.cli.doctor:doctor", "Find out why TensorFlow sees no GPU here, and how to fix it."),
     "check": (
@@ -46,7 +49,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "import": ("tuilab.cli.import_:import_", "Write presets from an article's examples."),
     "serve": ("tuilab.cli.serve:serve", "Serve the lab to a browser on this machine."),
-    "schema": ("tuilab.cli.schema:schema", "Print the JSON Schema of what a command prints or reads."),
+    "schema": ("tuilab.cli.schema:schema", "Print the JSON Schema of a command's input or output."),
     "completion": ("tuilab.cli.completion:completion", "Print shell completion for bash, zsh or fish."),
     "worker": ("tuilab.cli.worker:worker", "Run a worker on standard input and output (ssh starts it)."),
 }
@@ -106,13 +109,13 @@ def with_command(words: str) -> str:
         case Recording():
             means = f"`tuilab --replay {name}` plays it"
         case Script():
-            watches = f"`tuilab watch {name}` runs it and says where its time goes"
+            watches = f"`tuilab watch {name}` runs it and shows where its time goes"
             means = f"{watches},\n`tuilab run {name}` measures its functions"
         case Article():
             means = f"`tuilab check {name}` finds the mistakes in its benchmarks"
         case _:
             means = f"`tuilab run {name}` measures it,\n`tuilab --preset {name}` opens it in the lab"
-    return f"{name} needs a command before it:\n{means}"
+    return f"{name} needs a command:\n{means}"
 
 
 @click.group(cls=Lazy, invoke_without_command=True)
@@ -120,21 +123,21 @@ def with_command(words: str) -> str:
 @click.option(
     "--preset",
     default="",
-    help="Open the lab with this: a preset or its file, model.py:forward, model.keras.",
+    help="Open this in the lab: a preset or its file, model.py:forward, model.keras.",
 )
 @click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
 @click.option(
     "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."
 )
-@click.option("--theme", default=None, help="Colours of the lab: dark, light, or another that it lists.")
+@click.option("--theme", default=None, help="Theme of the lab: dark, light, or any theme that the lab lists.")
 @click.option(
     "--hangup",
     type=click.Choice(["finish", "end"]),
     default="finish",
     show_default=True,
-    help="What happens to a run when the connection drops.",
+    help="Whether a run continues when the connection drops.",
 )
-@click.option("--utc", is_flag=True, help="Show times in UTC, not in this machine's zone.")
+@click.option("--utc", is_flag=True, help="Show times in UTC instead of this machine's time zone.")
 @python_option
 @click.option("--served", is_flag=True, hidden=True)
 @click.pass_context
@@ -191,7 +194,7 @@ def main() -> None:
 
 _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
-    errno.ENOENT: "the folder that this runs in",
+    errno.ENOENT: "the current folder",
 }
 """Subjects of errors that name no file: code that opens or writes a file adds the file's name."""
 
@@ -202,10 +205,10 @@ def about_history(error: sqlite3.Error) -> str:
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     if code == sqlite3.SQLITE_READONLY:
-        return "the history can only be read now; nothing was changed"
+        return "the history is read-only; nothing was changed"
     if code == sqlite3.SQLITE_FULL:
-        return "the history's disk is full; nothing was changed. `tuilab history prune` makes room"
-    repair = "`tuilab history check --repair` recovers what can be read"
+        return "the history's disk is full; nothing was changed. `tuilab history prune` frees space"
+    repair = "`tuilab history check --repair` recovers all readable data"
     return sanitize_line(f"the history cannot be read ({error}); {repair}")
 
 

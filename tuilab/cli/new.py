@@ -54,8 +54,8 @@ def new(name: str) -> None:
     text = STARTER.format(file=path, name=function, title=title)
     try:
         if os.path.lexists(path):
-            raise InputError("NAME", str(path), "the name of a file that does not exist yet")
+            raise InputError("NAME", str(path), "the name of a new file")
         write_text(path, [text], SHARED)
     except OSError as error:
-        raise InputError("NAME", str(path), f"a file that can be written ({error.strerror})") from None
+        raise InputError("NAME", str(path), f"a writable file ({error.strerror})") from None
     click.echo(f"{path} is written. Measure it with: tuilab run {path}:{function}")

@@ -33,7 +33,7 @@ def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | Non
 def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
     """Raise InputError if the file given by an option is one of the sources, which would be overwritten."""
     if file is not None and any(_same(file, source) for source in sources):
-        raise InputError(option, str(file), "a file other than one that is read")
+        raise InputError(option, str(file), "a file that is not also an input")
 
 
 def _same(file: Path, other: Path | str) -> bool:

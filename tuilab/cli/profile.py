@@ -34,7 +34,7 @@ TRACE = "trace.json"
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A folder for the profile: TensorBoard opens it, Perfetto opens its trace.json.",
+    help="Folder for the profile. TensorBoard opens the folder, Perfetto opens trace.json.",
 )
 @click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
 def profile(name: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
@@ -100,9 +100,7 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, data)
         except OSError as error:
-            raise InputError(
-                "--output", os.fspath(path), f"a folder that can be written: {error.strerror}"
-            ) from None
+            raise InputError("--output", os.fspath(path), f"a writable folder: {error.strerror}") from None
     return [path for path, _ in targets]
 
 

@@ -48,5 +48,5 @@ def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
     if as_json:
         emit(Proofs(path=path, proofs=made))
     elif not wanted:
-        click.echo(f"{path}: no finding with a pattern that can be measured", err=True)
+        click.echo(f"{path}: no finding can be proved by a measurement", err=True)
     return DONE

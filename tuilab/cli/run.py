@@ -45,7 +45,7 @@ from tuilab.report.text import Role, dressed, lines, table
 @click.option(
     "--together",
     is_flag=True,
-    help="One worker per device: measure one at a time, then all at once, and compare.",
+    help="One worker per device: measure one device at a time, then all at once, and compare.",
 )
 @against_option
 @click.option("--check", is_flag=True, help="Exit with 4 unless every claim is confirmed.")
@@ -138,7 +138,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:
-        tell(f"{result.rounds} rounds are kept; to continue: tuilab resume {result.run[:8]}")
+        tell(f"{result.rounds} rounds are saved; to continue: tuilab resume {result.run[:8]}")
     if interrupted:
         return INTERRUPTED
     if not broken and not quiet():

@@ -26,8 +26,8 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @python_option
 @quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--long", is_flag=True, help="Five times the repetitions, for publication.")
-@click.option("--only", type=click.Choice(NAMES), multiple=True, help="Run this check alone; repeatable.")
+@click.option("--long", is_flag=True, help="Repeat five times as often, for publication.")
+@click.option("--only", type=click.Choice(NAMES), multiple=True, help="Run only this check; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:

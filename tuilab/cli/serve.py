@@ -17,7 +17,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
     default=600,
     show_default=True,
     type=click.IntRange(0),
-    help="How many seconds a lab waits for its page to come back after a reload or a dropped connection.",
+    help="Seconds that a lab waits for its page after a reload or a dropped connection.",
 )
 @click.option("--open-to-others", is_flag=True, help="Allow an address that other machines can reach.")
 def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
@@ -27,8 +27,8 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
             raise InputError("--address", address, "localhost, or --open-to-others with it")
         click.echo(
             f"WARNING: anyone who can reach {address}:{port} can use this lab, its history and, through it, "
-            "your account's files, if they know the address with its token or read it on the way: nothing is "
-            "encrypted.",
+            "your account's files, if they know the address with its token or intercept it, because "
+            "nothing is encrypted.",
             err=True,
         )
     try:
@@ -42,7 +42,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
         LabServer(address, port, keep).serve()
     except OSError as error:
         why = error.strerror or str(error)
-        raise InputError("--port", port, f"a port and an address that are free here ({why})") from None
+        raise InputError("--port", port, f"a free port and address on this machine ({why})") from None
 
 
 def check_free(address: str, port: int) -> None:

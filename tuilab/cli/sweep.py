@@ -39,9 +39,9 @@ from tuilab.model.scenario import BudgetName
     "axes",
     metavar="NAME=FROM:TO:xFACTOR",
     multiple=True,
-    help="A parameter and its values, also as FROM:TO:STEP or a list; at most two. Else the preset's own.",
+    help="A parameter and its values, as FROM:TO:STEP or a list; at most two. [default: the preset's own]",
 )
-@click.option("--no-refine", is_flag=True, help="Measure these sizes only; do not refine around a crossover.")
+@click.option("--no-refine", is_flag=True, help="Measure only these sizes; do not refine around a crossover.")
 @arm_options
 @model_options
 @host_option

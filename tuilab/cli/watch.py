@@ -45,21 +45,19 @@ class Watch(click.Command):
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as JSON."
 )
-@click.option(
-    "--every", type=click.FloatRange(0.5), default=None, help="Seconds between windows of the profiler."
-)
+@click.option("--every", type=click.FloatRange(0.5), default=None, help="Seconds between profiler windows.")
 @click.option(
     "--window",
     type=click.FloatRange(0.05, 5),
     default=0.4,
     show_default=True,
-    help="Seconds of a window, at most.",
+    help="Maximum length of a window in seconds.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the page to a file, rather than to standard error.",
+    help="Write the page to a file instead of standard error.",
 )
 @against_option
 @click.option("--once", is_flag=True, help="Profile once, as early as possible; for short programs.")
@@ -67,7 +65,7 @@ class Watch(click.Command):
     "--fail-on",
     multiple=True,
     metavar="CODE",
-    help=f"Exit with 1 if this is found: any, or {', '.join(get_args(Code))}.",
+    help=f"Exit with 1 if the page has this finding: any, or {', '.join(get_args(Code))}.",
 )
 @click.option(
     "--attach", "address", metavar="HOST:PORT", default="", help="Profile a program that is already running."
@@ -119,12 +117,10 @@ def watch(
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)
     for late in misplaced(command):
-        click.echo(
-            f"note: {late} comes after the program, so it was passed to the program, not to tuilab", err=True
-        )
+        click.echo(f"note: {late} follows the program, so the program received it, not tuilab", err=True)
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
-            raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
+            raise InputError("--python", own.python, "a Python file or `-m module` for this Python")
         command = (own.python, *command)
     options = WatchOptions(every=every or 0.0, window=window, once=once, card=against)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))
@@ -177,10 +173,10 @@ def check_options(
     taken: list[Path] = []
     for name, file in files.items():
         if file is not None and not file.absolute().parent.is_dir():
-            raise InputError(name, str(file), "a file in a folder that is there")
+            raise InputError(name, str(file), "a file in an existing folder")
         not_over(name, file, command)
         if file is not None and (place := file.resolve()) in taken:
-            raise InputError(name, str(file), "a file other than the other option's")
+            raise InputError(name, str(file), "a different file for each option")
         taken += [place] if file is not None else []
     if command and not command[0].strip():
         raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")

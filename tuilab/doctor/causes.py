@@ -83,7 +83,9 @@ def does_not_import(f: Findings) -> Cause | None:
     """TensorFlow raises or crashes on import."""
     imported, crashed = f.tensorflow.imported, f.tensorflow.crashed
     if imported is not None and imported.error:
-        return Cause("tensorflow-broken", f"TensorFlow does not import: {imported.error}", fixes.reinstall(f))
+        return Cause(
+            "tensorflow-broken", f"TensorFlow cannot be imported: {imported.error}", fixes.reinstall(f)
+        )
     if imported is None and "SIGILL" in crashed:
         cause = "this processor lacks instructions (AVX) that TensorFlow's wheels need"
         return Cause("processor-too-old", cause, fixes.other_machine("a machine with a newer processor"))
@@ -103,12 +105,15 @@ def no_cuda_build(f: Findings) -> Cause | None:
     elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:
         return None
     if f.hardware.system == "win32":
-        cause = "TensorFlow for Windows has had no GPU support since 2.11; it has it inside WSL"
+        cause = "TensorFlow for Windows has had no GPU support since 2.11; use TensorFlow inside WSL"
         return Cause(code, cause, "wsl --install")
     if f.hardware.system == "darwin":
         return Cause(code, "TensorFlow for macOS is built without CUDA: macOS has no NVIDIA driver")
     if f.hardware.machine in ("aarch64", "arm64"):
-        cause = f"TensorFlow's wheels for {f.hardware.machine} are built without CUDA: no wheel helps"
+        cause = (
+            f"TensorFlow's wheels for {f.hardware.machine} are built without CUDA, so no wheel can "
+            "use the GPU"
+        )
         return Cause(code, cause, fixes.nvidia_image(f))
     fix = fixes.install_cuda(f)
     if f.packages.cpu_only:
@@ -149,9 +154,9 @@ def hidden_by_environment(f: Findings) -> Cause | None:
     if f.environment.hides_all:
         cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
     else:
-        cause = f"{VISIBLE}={visible!r} names no GPU that this machine has"
+        cause = f"{VISIBLE}={visible!r} selects no GPU of this machine"
     if without:
-        cause += f"; without it the driver counts {without}"
+        cause += f"; without it, the driver finds {plural(without, 'GPU')}"
     return Cause("hidden", cause, f"unset {VISIBLE}")
 
 
@@ -188,7 +193,9 @@ def stub_library(f: Findings) -> Cause | None:
     if f.init != cuda_errors.STUB_LIBRARY:
         return None
     folder = os.path.dirname(f.libcuda.path)
-    cause = f"{LIBCUDA} is the CUDA toolkit's stub, not the driver's ({f.libcuda.path or _error_name(f)})"
+    cause = (
+        f"{LIBCUDA} is the CUDA toolkit's stub library, not the driver's ({f.libcuda.path or _error_name(f)})"
+    )
     fix = fixes.library_path_without(f, folder) if folder else "unset LD_LIBRARY_PATH"
     return Cause("libcuda-stub", cause, fix)
 
@@ -202,7 +209,7 @@ def gpu_lost(f: Findings) -> Cause | None:
         return None
     evidence = "NVML says “GPU is lost”" if told else f"{dead[0]} gives {f.kernel.unopened[dead[0]]}"
     fix = fixes.on_host(f, "sudo reboot")
-    fix += "" if f.container.kind else "  # if it is lost again, check its power, its heat and its slot"
+    fix += "" if f.container.kind else "  # if it is lost again, check its power, temperature and slot"
     return Cause("gpu-lost", f"the GPU has fallen off the bus: {evidence}", fix)
 
 
@@ -213,7 +220,7 @@ def container_lost_gpu(f: Findings) -> Cause | None:
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
     if not f.container.kind or not (refused or unknown):
         return None
-    evidence = f"{refused[0]} is there, but may not be opened" if refused else "NVML says “Unknown Error”"
+    evidence = f"{refused[0]} exists, but access is denied" if refused else "NVML says “Unknown Error”"
     cause = f"this {f.container.kind} container has lost its GPU: {evidence} (after `systemctl daemon-reload`"
     return Cause("container-lost-gpu", f"{cause} on the host, for example)", fixes.restart_container(f))
 
@@ -230,7 +237,7 @@ def device_files_denied(f: Findings) -> Cause | None:
         fix = f'sudo usermod -aG {f.kernel.group} "$USER"  # then log in again'
     else:
         fix = f"sudo chmod a+rw {' '.join(denied)}"
-    return Cause("device-files-denied", f"this user may not open {', '.join(denied)}", fix)
+    return Cause("device-files-denied", f"this user has no permission to open {', '.join(denied)}", fix)
 
 
 @without_gpu("driver")
@@ -261,9 +268,10 @@ def mismatch(f: Findings) -> Cause | None:
     if f.container.kind:
         # The container runtime mounts the host's library, but the image's own copy is found first.
         fix = (
-            f"{fixes.container_gpu(f)}  # of an image without the driver's own packages (libnvidia-compute-*)"
+            f"{fixes.container_gpu(f)}  # with an image that contains no driver packages "
+            "(libnvidia-compute-*)"
         )
-    cause = f"the driver's library does not match the kernel's module{versions}"
+    cause = f"the driver library does not match the kernel module{versions}"
     return Cause("driver-mismatch", cause, fix)
 
 
@@ -276,7 +284,8 @@ def forward_compatibility(f: Findings) -> Cause | None:
     known = folder.rstrip("/") in {part.rstrip("/") for part in f.environment.library_folders}
     return Cause(
         "driver-too-old",
-        f"the driver is too old, and CUDA's forward compatibility fails on this GPU ({_error_name(f)})",
+        "the driver is too old, and CUDA's forward compatibility does not support this GPU "
+        f"({_error_name(f)})",
         fixes.library_path_without(f, folder) if "compat" in folder and known else fixes.install_driver(f),
     )
 
@@ -290,7 +299,7 @@ def too_old(f: Findings) -> Cause | None:
     return Cause(
         "driver-too-old",
         f"the driver{' ' + version if version else ''} is too old: it supports CUDA up to"
-        f" {f.libcuda.cuda_version}, TensorFlow needs 12 (driver 525.60 or later)",
+        f" {f.libcuda.cuda_version}, but TensorFlow needs 12 (driver 525.60 or later)",
         fixes.on_host(f, fixes.install_driver(f)),
     )
 
@@ -304,14 +313,14 @@ def fabric_not_ready(f: Findings) -> Cause | None:
         what = "the fabric manager runs, but not all NVLinks are up"
         fix = "sudo systemctl restart nvidia-fabricmanager && nvidia-smi nvlink --status"
     elif f.hardware.switch or f.container.kind:
-        what = "the fabric manager of its NVSwitches is not running"
+        what = "the fabric manager for the NVSwitches is not running"
         fix = "sudo systemctl enable --now nvidia-fabricmanager"
-        fix += f"  # of the driver's version, {f.kernel.version}" if f.kernel.version else ""
+        fix += f"  # its version must match the driver's, {f.kernel.version}" if f.kernel.version else ""
     else:
         what = "not all NVLinks are up (there is no NVSwitch here, so no fabric manager is needed)"
         fix = "nvidia-smi nvlink --status && " + KERNEL_LOG
     if f.container.kind and "#" in fix:
-        fix = fix.replace("#", "# on the host,")
+        fix = fix.replace("#", "# on the host;")
         return Cause("driver-not-ready", f"the GPUs are not ready ({_error_name(f)}): {what}", fix)
     cause = f"the GPUs are not ready ({_error_name(f)}): {what}"
     return Cause("driver-not-ready", cause, fixes.on_host(f, fix))
@@ -335,19 +344,19 @@ def module_not_loaded(f: Findings) -> Cause | None:
         return None
     held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver not in ("", "nvidia")), "")
     if held == "vfio-pci":
-        cause = "the GPU is handed to a virtual machine (vfio-pci holds it)"
+        cause = "the GPU is assigned to a virtual machine (vfio-pci holds it)"
         return Cause("gpu-held", cause, fixes.other_machine("that virtual machine"))
     if held:
         cause = f"{held} holds the GPU, so the NVIDIA module does not load"
         return Cause("gpu-held", cause, fixes.keep_out(f, held))
     if kernel.module and kernel.secure_boot:
-        why = "Secure Boot is on and rejects a module signed with a key that is not enrolled"
+        why = "Secure Boot rejects the module, because its signing key is not enrolled"
     elif kernel.module:
-        why = f"{kernel.module} is there, but nothing loaded it"
+        why = f"{kernel.module} exists, but nothing has loaded it"
     elif kernel.built_for:
         why = f"it is built for {kernel.built_for[-1]}, not for the running kernel {kernel.release}"
     else:
-        why = f"none is built for the running kernel {kernel.release}".rstrip()
+        why = f"no module is built for the running kernel {kernel.release}".rstrip()
     cause = f"the NVIDIA driver is installed, but its kernel module is not loaded: {why}"
     return Cause("module-not-loaded", cause, fixes.load_module(f))
 
@@ -369,7 +378,7 @@ def busy(f: Findings) -> Cause | None:
         return Cause("gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all compute work", default)
     if mode.startswith("Exclusive"):
         wait = f"  # or wait until {holder.name or 'process'} ({holder.pid}) ends" if holder else ""
-        cause = f"the GPU's compute mode ({mode}) admits one program at a time{by}"
+        cause = f"the GPU's compute mode ({mode}) allows one program at a time{by}"
         return Cause("gpu-exclusive", cause, default + wait)
     fix = (
         f"kill {holder.pid}  # ask its owner first"
@@ -391,7 +400,11 @@ def memory_faulty(f: Findings) -> Cause | None:
     count = f" ({errors} since the driver was loaded)" if errors else ""
     index = device.facts.index if device else 0
     fix = f"sudo nvidia-smi -i {index} --gpu-reset"
-    note = "" if f.container.kind else "  # end all programs on it first; if errors return, replace the card"
+    note = (
+        ""
+        if f.container.kind
+        else "  # first end all programs on the GPU; if errors return, replace the card"
+    )
     cause = f"the GPU's memory has an error that ECC cannot correct{count}"
     return Cause("gpu-memory-faulty", cause, fixes.on_host(f, fix) + note)
 
@@ -409,11 +422,14 @@ def mig_without_instance(f: Findings) -> Cause | None:
     if f.kernel.mig_instances and not f.container.kind:
         return None
     if f.container.kind:
-        cause = f"{name} is divided (MIG), and this {f.container.kind} container was given no instance of it"
+        cause = f"{name} is in MIG mode, and this {f.container.kind} container has no MIG instance"
         fix = fixes.container_gpu(f).replace("--gpus all", f"--gpus '\"device={index}:0\"'")
         return Cause("mig-without-instance", cause, f"{fix}  # nvidia-smi mig -lgi on the host lists them")
-    cause = f"{name} is divided (MIG is on), but has no instance: a program sees no GPU"
-    fix = f"sudo nvidia-smi mig -i {index} -cgi 0 -C  # one that is the whole GPU; -lgip lists the others"
+    cause = f"{name} is in MIG mode but has no MIG instances, so programs see no GPU"
+    fix = (
+        f"sudo nvidia-smi mig -i {index} -cgi 0 -C  # one instance for the whole GPU; -lgip lists "
+        "other profiles"
+    )
     return Cause("mig-without-instance", cause, fix)
 
 
@@ -432,7 +448,8 @@ def container_on_wsl(f: Findings) -> Cause | None:
         return None
     lacks = f"has no {LIBCUDA}" if f.hardware.wsl_gpu else f"has neither /dev/dxg nor {LIBCUDA}"
     cause = (
-        f"this {f.container.kind} container on WSL {lacks}: the NVIDIA Container Toolkit did not prepare it"
+        f"this {f.container.kind} container on WSL {lacks}: it was started without the NVIDIA "
+        "Container Toolkit"
     )
     return Cause("container-without-gpu", cause, fixes.TOOLKIT)
 
@@ -446,7 +463,9 @@ def container_without_gpu(f: Findings) -> Cause | None:
         return None
     evidence = "there is no /dev/nvidia0" if f.kernel.loaded else f"{VERSION_FILE} does not exist"
     if f.environment.container_hides_all:
-        evidence += f", and {CONTAINER_VISIBLE}={f.environment.variables[CONTAINER_VISIBLE]!r} asks for none"
+        evidence += (
+            f", and {CONTAINER_VISIBLE}={f.environment.variables[CONTAINER_VISIBLE]!r} requests no GPU"
+        )
     if f.hardware.none:
         evidence += "; the PCI bus shows no NVIDIA GPU either, so start it on a host that has one"
     cause = f"this {f.container.kind} container was started without a GPU: {evidence}"
@@ -460,13 +479,13 @@ def user_space_missing(f: Findings) -> Cause | None:
     if not f.libcuda_missing:
         return None
     if f.hardware.wsl and f.hardware.wsl_gpu:
-        cause = f"{LIBCUDA} cannot be opened inside WSL: Windows gives it in {WSL_FOLDER}"
+        cause = f"{LIBCUDA} cannot be opened inside WSL: Windows provides it in {WSL_FOLDER}"
         return Cause(code, cause, fixes.library_path(WSL_FOLDER))
     if f.kernel_absent:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
     version = f" {f.kernel.version}" if f.kernel.version else ""
-    return Cause(code, f"the kernel has NVIDIA's driver{version}, but {LIBCUDA} is missing", fix)
+    return Cause(code, f"NVIDIA's kernel driver{version} is loaded, but {LIBCUDA} is missing", fix)
 
 
 @without_gpu("driver")
@@ -493,10 +512,14 @@ def no_device(f: Findings) -> Cause | None:
         return None
     if f.environment.hides_all or f.environment.job_without_gpu:
         return None
-    text = _error_name(f) if f.init else "cuDeviceGetCount is 0" if none else "“no supported devices found”"
+    text = (
+        _error_name(f) if f.init else "cuDeviceGetCount returns 0" if none else "“no supported devices found”"
+    )
     if f.hardware.none:
         return Cause("no-gpu", f"the driver finds no GPU ({text}), and the PCI bus shows none", ELSEWHERE)
-    cause = f"the driver is there but finds no GPU ({text}): it failed, or this driver does not support it"
+    cause = (
+        f"the driver is loaded but finds no GPU ({text}): the GPU failed, or this driver does not support it"
+    )
     return Cause("no-device", cause, fixes.on_host(f, KERNEL_LOG))
 
 
@@ -524,7 +547,7 @@ def nvml_missing(f: Findings) -> Cause | None:
     if not absent or not f.driver_works:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
-    cause = f"{absent[0].wanted.soname} cannot be opened: TensorFlow then silently lists no GPU"
+    cause = f"{absent[0].wanted.soname} cannot be opened; without it, TensorFlow silently lists no GPU"
     return Cause("nvml-missing", cause, fix)
 
 
@@ -566,7 +589,7 @@ def cuda_wheels_missing(f: Findings) -> Cause | None:
     cause = "the CUDA runtime wheel is missing: libcudart.so.12"
     cause += f" and {others} more CUDA libraries" if others > 0 else ""
     cause += " cannot be opened"
-    cause += "; “Could not find cuda drivers” means this, not the driver" if said else ""
+    cause += "; “Could not find cuda drivers” refers to this library, not to the driver" if said else ""
     return Cause("cuda-wheels-missing", cause, fixes.install_cuda(f))
 
 
@@ -576,7 +599,9 @@ def cuda_libraries_missing(f: Findings) -> Cause | None:
     missing = _missing(f)
     if not missing and ("skipped" not in f.tensorflow.log or f.libraries.missing("device")):
         return None
-    listed = "; ".join(_telling(name, why) for name, why in missing.items()) or "see TensorFlow's own lines"
+    listed = (
+        "; ".join(_telling(name, why) for name, why in missing.items()) or "see TensorFlow's own messages"
+    )
     # A wheel that is installed but does not load is damaged, so reinstall it.
     damaged = [
         library
@@ -611,7 +636,10 @@ def gpu_too_old(f: Findings) -> Cause | None:
     found = f.tensorflow.log.groups("too-old")
     if not found:
         return None
-    cause = f"the GPU is too old: compute capability {found[0]}, this TensorFlow needs {found[1]} or more"
+    cause = (
+        f"the GPU is too old: its compute capability is {found[0]}, this TensorFlow needs {found[1]} "
+        "or higher"
+    )
     return Cause("gpu-too-old", cause, fixes.other_machine("a machine with a newer GPU"))
 
 
@@ -648,11 +676,11 @@ def unexplained(f: Findings) -> Cause | None:
         what = f"TensorFlow cannot list its devices: {listed.error}"
     elif f.driver_works:
         what = (
-            f"the driver counts {plural(f.libcuda.count or 0, 'GPU')} and the CUDA libraries load, "
-            "yet TensorFlow lists none"
+            f"the driver finds {plural(f.libcuda.count or 0, 'GPU')} and the CUDA libraries load, "
+            "but TensorFlow lists none"
         )
     else:
-        what = "TensorFlow lists no GPU, and no probe says why"
+        what = "TensorFlow lists no GPU, and no probe found the cause"
     if f.silent:
         what += f" (no answer from: {', '.join(f.silent)})"
     command = "import tensorflow as tf; print(tf.config.list_physical_devices())"
@@ -693,8 +721,9 @@ def gpu_older_than_build(f: Findings) -> Cause | None:
         return None
     return Cause(
         "gpu-too-old",
-        f"{old[0].description or old[0].name} is too old: compute capability {old[0].compute_capability},"
-        f" this TensorFlow is built for {built[0][0]}.{built[0][1]} and later",
+        f"{old[0].description or old[0].name} is too old: its compute capability is "
+        f"{old[0].compute_capability},"
+        f" this TensorFlow is built for {built[0][0]}.{built[0][1]} and higher",
         fixes.other_machine("a machine with a newer GPU"),
     )
 
@@ -721,7 +750,7 @@ def out_of_memory(f: Findings) -> Cause | None:
     device = _device(f)
     held, fix = "", "nvidia-smi"
     if device is not None and device.now.memory_used and device.now.memory_total:
-        held = f": {size(device.now.memory_used)} of {size(device.now.memory_total)} are taken"
+        held = f": {size(device.now.memory_used)} of {size(device.now.memory_total)} are in use"
     if device is not None and device.now.processes:
         largest = device.now.processes[0]
         held += f", most of it by {largest.name or 'process'} ({largest.pid})"
@@ -784,7 +813,8 @@ def kernels_invalid(f: Findings) -> Cause | None:
     return Cause(
         "gpu-needs-newer-build",
         f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'}) is too new"
-        f" for TensorFlow {f.packages.version or fixes.SERIES}: its kernels do not compile for it{what}",
+        f" for TensorFlow {f.packages.version or fixes.SERIES}: its kernels cannot be compiled "
+        f"for this GPU{what}",
         fixes.nvidia_image(f),
     )
 
@@ -801,13 +831,15 @@ def gpu_newer_than_build(f: Findings) -> Cause | None:
     lead = (
         f"the GPU works ({', '.join(done)} ran), but the driver" if len(done) == len(WORK) else "the driver"
     )
-    cause = f"{lead} compiles each kernel at its first use, which can take 30 minutes in all: this build has"
-    cause += f" machine code for {code} and PTX for {ptx}, the GPU has compute capability {found[0]}"
+    cause = f"{lead} compiles each kernel on first use, which can take 30 minutes in total: this build has"
+    cause += f" machine code for {code} and PTX for {ptx}, but the GPU has compute capability {found[0]}"
     if f.tensorflow.hung in WORK:
         cause += f"; {f.tensorflow.hung} was still running"
     elif f.tensorflow.failed:
         cause += f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
-    fix = "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits"
+    fix = (
+        "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all compiled kernels, so that only the first run waits"
+    )
     return Cause("gpu-newer-than-build", cause, fix)
 
 
@@ -850,7 +882,7 @@ def skipped_by_others(f: Findings) -> Cause | None:
     if found is None:
         return None
     return Cause(
-        found.code, f"tuilab sees the GPU, but your own programs will not: {found.message}", found.remedy
+        found.code, f"tuilab sees the GPU, but your own programs do not: {found.message}", found.remedy
     )
 
 
@@ -860,7 +892,7 @@ def ptxas_missing(f: Findings) -> Cause | None:
     if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
         return None
     cause = (
-        "the GPU works, but ptxas does not start: the driver compiles XLA's kernels instead, and more slowly"
+        "the GPU works, but ptxas does not start, so the driver compiles XLA's kernels instead, more slowly"
     )
     return Cause("ptxas-missing", cause, fixes.ptxas(f))
 

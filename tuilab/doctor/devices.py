@@ -133,7 +133,7 @@ def _device(cell: dict[str, str], users: tuple[GpuProcess, ...]) -> GpuDevice:
             max_width=whole("pcie.link.width.max"),
         ),
         processes=users,
-        unread={"throttle reasons": "read through NVML only"},
+        unread={"throttle reasons": "available only through NVML"},
     )
     mig = {"Enabled": True, "Disabled": False}.get(cell["mig.mode.current"])
     mode = "" if cell["compute_mode"].startswith("[") else sanitize_line(cell["compute_mode"], 30)

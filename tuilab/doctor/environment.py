@@ -76,7 +76,7 @@ def pick(environ: Mapping[str, str]) -> dict[str, str]:
 def probe(found: Environment) -> Probe:
     """Return the finding in a sentence."""
     if not found.variables:
-        return Probe("environment", "ok", "no variable that affects GPUs is set")
+        return Probe("environment", "ok", "no environment variable that affects GPUs is set")
     listed = "  ".join(f"{name}={value or chr(39) * 2}" for name, value in found.variables.items())
     if found.hides_all:
         return Probe("environment", "fail", f"{VISIBLE}={found.visible!r} hides every GPU; set: {listed}")

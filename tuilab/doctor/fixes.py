@@ -35,7 +35,7 @@ def reinstall(f: Findings) -> str:
     """Return the command that reinstalls TensorFlow, or the plug-in of a pluggable device."""
     if f.tensorflow.pluggable:
         library = f.environment.variables.get(PLUGGABLE, "")
-        return f"# update the plug-in that brings the device{f': {library}' if library else ''}"
+        return f"# update the plug-in that provides the device{f': {library}' if library else ''}"
     return pip(f, f"install --force-reinstall {with_cuda(f)}")
 
 
@@ -115,7 +115,7 @@ def load_module(f: Findings) -> str:
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
         key = kernel.signing_key or "/var/lib/shim-signed/mok/MOK.der"
-        return f"sudo mokutil --import {key} && sudo reboot  # choose “Enroll MOK” when the machine starts"
+        return f"sudo mokutil --import {key} && sudo reboot  # choose “Enroll MOK” at the next boot"
     if kernel.module:
         return "sudo modprobe nvidia && sudo modprobe nvidia_uvm"
     for name in f.hardware.distribution if kernel.built_for or kernel.dkms else ():

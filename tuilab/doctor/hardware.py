@@ -107,18 +107,18 @@ def _distribution(os_release: str) -> tuple[str, ...]:
 def probe(found: Hardware) -> Probe:
     """Return the finding in a sentence."""
     if found.system != "linux":
-        return Probe("hardware", "skip", f"the PCI bus is not read on {found.system}")
+        return Probe("hardware", "skip", f"tuilab does not read the PCI bus on {found.system}")
     if found.wsl:
-        detail = "/dev/dxg is there" if found.wsl_gpu else "/dev/dxg is missing"
+        detail = "/dev/dxg exists" if found.wsl_gpu else "/dev/dxg is missing"
         return Probe("hardware", "ok" if found.wsl_gpu else "fail", f"Linux inside Windows (WSL): {detail}")
     if found.gpus is None:
-        return Probe("hardware", "skip", "the PCI bus cannot be read here")
+        return Probe("hardware", "skip", "the PCI bus cannot be read on this machine")
     if found.nvidia:
         held = ", ".join(f"{g.device} at {g.slot} ({g.driver or 'no driver'})" for g in found.nvidia)
         good = all(g.driver == "nvidia" for g in found.nvidia)
         count = plural(len(found.nvidia), "NVIDIA GPU")
         return Probe("hardware", "ok" if good else "warn", f"{count} on PCI: {held}")
-    other = "; it holds an AMD GPU, which this TensorFlow cannot use" if _amd(found) else ""
+    other = "; there is an AMD GPU, which this TensorFlow cannot use" if _amd(found) else ""
     return Probe("hardware", "fail", f"no NVIDIA GPU on the PCI bus{other}")
 
 

@@ -151,7 +151,7 @@ def probe(found: KernelDriver) -> Probe:
     """Return the finding in a sentence."""
     files = ", ".join(found.nodes) or "no /dev/nvidia0"
     if not found.loaded:
-        rest = f"; {files}" if found.nodes else "; there is no /dev/nvidia* either"
+        rest = f"; {files}" if found.nodes else "; no /dev/nvidia* exists either"
         rest += f"; {found.module} is built, but not loaded" if found.module else ""
         return Probe("kernel driver", "fail", f"{VERSION_FILE} does not exist{rest}")
     if found.hung:

@@ -180,7 +180,7 @@ def _why(missing: Sequence[Library], lead: str) -> list[str]:
     out = [f"{lead}: {', '.join(absent)}"] if absent else []
     for library in missing:
         if library.absent and library.elsewhere:
-            out.append(f"{library.wanted.soname} is at {library.elsewhere}, where TensorFlow does not look")
+            out.append(f"{library.wanted.soname} is at {library.elsewhere}, outside TensorFlow's search path")
         elif not library.absent:
             out.append(f"{library.wanted.soname}: {library.error}")
     return out

@@ -8,9 +8,7 @@ def probe(version: int | None = None) -> Probe:
     """Return the finding in a sentence. version: of Landlock; by default, this kernel's."""
     found = landlock.version() if version is None else version
     if not found:
-        text = (
-            "no Landlock in this kernel (Linux 5.13 or later has it); nothing confines the opening of a model"
-        )
+        text = "this kernel has no Landlock (Linux 5.13 or later); model files are opened without a sandbox"
         return Probe("model sandbox", "warn", text)
     tcp = "" if found >= 4 else "; TCP is not restricted (Linux 6.7 or later)"
     return Probe("model sandbox", "ok" if not tcp else "warn", f"Landlock {found}{tcp}")

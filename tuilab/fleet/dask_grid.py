@@ -65,7 +65,7 @@ class DaskGrid:
         try:
             identity = await self._client.scheduler.identity()
         except (OSError, CommClosedError) as error:
-            raise WorkerError(f"the Dask scheduler does not answer any more: {error}") from None
+            raise WorkerError(f"the Dask scheduler no longer answers: {error}") from None
         return {
             place: Address(place=place, name=sanitize_line(str(about.get("name", "")), 100))
             for place, about in identity["workers"].items()
@@ -155,7 +155,7 @@ async def _queue(jobs: int) -> Any:
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError:
-        expected = "dask-jobqueue to be installed (`pip install dask-jobqueue`), or a scheduler's address"
+        expected = "an installed dask-jobqueue (`pip install dask-jobqueue`), or a scheduler's address"
         raise InputError("--on", SLURM, expected) from None
     extra = ["--resources", f"{RESOURCE}=1"]
     try:

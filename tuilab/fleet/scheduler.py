@@ -106,7 +106,7 @@ class Scheduler:
             self._give()
             waited = 0.0 if working or self._fit() else waited + self.poll_s
             if waited >= self.patience_s:
-                self._give_up("no node is left to measure it")
+                self._give_up("no node is left to measure this cell")
             await self._pause()
         if self.stopping:
             await self._quiet.wait()
@@ -171,7 +171,7 @@ class Scheduler:
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
         if self._lost[cell.key] >= MOST_LOST:
-            self.failed[cell.key] = f"{MOST_LOST} nodes were lost while they measured it"
+            self.failed[cell.key] = f"{MOST_LOST} nodes were lost while measuring this cell"
         else:
             self._pending.appendleft(cell)
 
@@ -198,7 +198,10 @@ class Scheduler:
         hand.label, hand.machine = self._label(hand.address, machine.host), machine
         self._tell(hand, "ready")
         if beside:
-            words = f"is on the same machine as {beside[0]}: they disturb each other; start one per machine"
+            words = (
+                f"is on the same machine as {beside[0]}, and they would disturb each other; start one "
+                "per machine"
+            )
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:

@@ -165,7 +165,11 @@ def backports() -> None:
 def main() -> None:
     """Run the module named by the first argument."""
     if sys.version_info < OLDEST:
-        sys.exit("Python {}.{} is older than 3.9, the first to be measured in".format(*sys.version_info[:2]))
+        sys.exit(
+            "Python {}.{} is older than 3.9, the oldest version that can be measured".format(
+                *sys.version_info[:2]
+            )
+        )
     # Python put this folder first in `sys.path`, where its modules would hide others.
     sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
     if sys.version_info < (3, 10):

@@ -103,7 +103,7 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
     except sqlite3.Error as error:
         return [sanitize_line(str(error))]
     wrong = [sanitize_line(words) for words in lines if words != "ok"]
-    return wrong + [f"a row of {row[0]} belongs to no run" for row in orphans]
+    return wrong + [f"a row in {row[0]} belongs to no run" for row in orphans]
 
 
 def _runs(connection: sqlite3.Connection, found: list[Damage]) -> list[str]:
@@ -152,10 +152,10 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     except sqlite3.Error as error:
         return rounds, [*wrong, sanitize_line(str(error))]
     if row is None:
-        wrong.append("its entry in the list is missing")
+        wrong.append("its entry in the list of runs is missing")
     else:
         if row.get("rounds") != rounds:
-            wrong.append(f"{rounds} rounds, but its list entry says {row.get('rounds')}")
+            wrong.append(f"{rounds} rounds, but its list entry records {row.get('rounds')}")
         wrong += _texts(row)
     if not begun:
         wrong.append("its beginning is missing")
@@ -291,7 +291,7 @@ def _check_first_page(file: Path) -> None:
     """Raise OSError if a new header would not help, because no SQLite table follows the header."""
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
-            raise OSError(0, "it is not a history: its first page is not SQLite's")
+            raise OSError(0, "it is not a history: its first page is not from SQLite")
 
 
 def _new_header(file: Path, page: int = 4096) -> None:

@@ -13,7 +13,7 @@ from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
 """Number of events written at once."""
-BROKEN_OFF = "interrupted: its lab and worker ended first"
+BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 
 
 def import_file(
@@ -36,7 +36,7 @@ def import_file(
             if run in staged and not isinstance(event, e.Progress):
                 staged[run].add(event)
         if not staged:
-            raise InputError(str(file), "no run in it", "a recording with at least one run")
+            raise InputError(str(file), "a file without a run", "a recording with at least one run")
         for some in staged.values():
             some.finish(file.name)
     except BaseException:
@@ -50,7 +50,7 @@ def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
     store.purge_staged(started.run)
     if store.next_number(started.run) and store.find_start(started.run) != (started.at, started.scenario):
         raise InputError(
-            f"{file}: run {started.run}", "another run with that id", "a run that is not in the history yet"
+            f"{file}: run {started.run}", "another run with that id", "a run that is not yet in the history"
         )
 
 

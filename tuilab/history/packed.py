@@ -212,7 +212,7 @@ def _decode_piece(data: bytes) -> _Piece:
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
         raise Damaged("its cells do not fit its blocks")
     if max(piece.count, sum(piece.blocks)) > MOST:
-        raise Damaged("with more blocks than a piece may have")
+        raise Damaged("with too many blocks for a piece")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
         raise Damaged("a flag is neither 0 nor 1")
     return piece
@@ -276,7 +276,7 @@ def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
 def _order(piece: _Piece) -> "array[int]":
     order = _back("H", piece.order, sum(piece.blocks))
     if max(order, default=-1) >= len(piece.cells):
-        raise Damaged("a block of a cell that is not there")
+        raise Damaged("a block of a missing cell")
     known = Counter(order)
     if [known[cell] for cell in range(len(piece.cells))] != piece.blocks:
         raise Damaged("its cells do not fit its blocks")
@@ -333,5 +333,5 @@ def sound(data: bytes, run: str, count: int) -> str:
     except Damaged as error:
         return str(error)
     if known.run != run or known.count != count or len(numbers) != count:
-        return f"{known.count} rounds of run {known.run[:8]!r} where {count} of {run[:8]!r} belong"
+        return f"{known.count} rounds of run {known.run[:8]!r} in place of {count} rounds of {run[:8]!r}"
     return ""

@@ -138,7 +138,7 @@ class Recorder:
         some = "1 event waits" if self.waiting == 1 else f"{self.waiting:,} events wait"
         file = self.store.file
         self.reason, self._why = self._why or (why_unwritable(file, error) if file else str(error)), ""
-        self.problem = f"the history cannot be written now ({self.reason}); {some} in memory"
+        self.problem = f"the history is not writable ({self.reason}); {some} in memory"
         self._again_at = self._clock() + PATIENCE * (self._clock() - begun)
         self._bound()
         return False
@@ -174,7 +174,7 @@ class Recorder:
         try:
             if reopen(self.store):
                 self._write_all()
-                self.said.append("the history could not be read for a moment; it is intact and still in use")
+                self.said.append("the history was briefly unreadable; it is intact and still in use")
                 self.problem, self.again = "", True
                 return True
         except OSError as error:
@@ -232,10 +232,10 @@ class Recorder:
         except OSError as error:
             why = self.problem or "the runs were in memory only"
             if spool and all(file_of(spool, run).exists() for run in runs):
-                return f"{why}; they are kept in {spool}: the next start adds them to the history"
+                return f"{why}; they are saved in {spool}, and the next start adds them to the history"
             return f"{why}; they are lost: {error.strerror}"
-        why = self.problem or "there was nowhere to write the history"
-        return f"{why}; the missing data is saved in {name}: tuilab history import adds it"
+        why = self.problem or "no place to write the history was available"
+        return f"{why}; the missing data is saved in {name}; tuilab history import adds it"
 
     def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:
         for name, run in runs.items():

@@ -34,7 +34,7 @@ def read(file: Path) -> Iterator[e.Event]:
                 number += 1
                 yield _event(file, number, line)
         except OSError as error:
-            raise CannotBeReadError(printable_path(file), error.strerror, "a file that can be read") from None
+            raise CannotBeReadError(printable_path(file), error.strerror, "a readable file") from None
     if not number:
         raise InputError(str(file), "an empty file", "a recording made by tuilab")
 
@@ -43,7 +43,7 @@ def _event(file: Path, number: int, line: bytes) -> e.Event:
     try:
         event = e.decode(line)
     except (*UNDECODED, ValueError) as error:
-        raise InputError(f"{file}, line {number}", str(error), "an event as tuilab records them") from None
+        raise InputError(f"{file}, line {number}", str(error), "a recorded event of tuilab") from None
     if number == 1 and (not isinstance(event, e.Hello) or event.protocol != e.PROTOCOL):
         raise InputError(f"{file}, line 1", type(event).__name__, f"a recording of protocol {e.PROTOCOL}")
     return event if isinstance(event, e.Round) and line.isascii() and b"\\" not in line else sanitize(event)

@@ -108,11 +108,11 @@ def notices(file: Path) -> list[str]:
     for aside in found[:MOST_ASIDE]:
         command = f"`tuilab history check --repair {sanitize_line(str(aside), 300)}`"
         if OLDER in aside.name:
-            lines.append(f"a history from before the first release was set aside: {command} adds its runs")
+            lines.append(f"a history from before the first release was renamed: {command} adds its runs")
         elif sound(aside, until - time.monotonic()):
-            lines.append(f"a history that was set aside can be read again: {command} brings its runs back")
+            lines.append(f"a renamed history is readable again: {command} restores its runs")
         else:
-            lines.append(f"a damaged history was set aside: {command} adds what can be read of it")
+            lines.append(f"a damaged history was renamed: {command} adds all readable runs")
     if len(found) > MOST_ASIDE:
         lines.append(f"{len(found) - MOST_ASIDE} more are kept in {file.parent}")
     return lines
@@ -132,7 +132,7 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
     except OSError:
         pass
     if not os.access(file, os.W_OK) or not os.access(file.parent, os.W_OK):
-        return "it is read-only for this user"
+        return "this user has no write permission"
     return sanitize_line((isinstance(error, OSError) and error.strerror) or str(error), 200)
 
 
@@ -209,10 +209,10 @@ def reopen(store: Runs) -> bool:
     with _connected(store, store.file):
         store.close()
         if why := why_unread(store.file):
-            raise OSError(0, f"it cannot be read now: {why}")
+            raise OSError(0, f"it is currently unreadable: {why}")
         well = sound(store.file)
         if well is None:
-            raise OSError(0, "it cannot be read now")
+            raise OSError(0, "it is currently unreadable")
         if well:
             store.use(Runs.at(store.file).connection)
         return well
@@ -234,7 +234,7 @@ def renew(store: Runs) -> str:
                 store.use(Runs.at(file).connection)
                 what = "removed" if now is None else "replaced by another program"
                 also = "; ".join(("", *notices(file)))
-                return f"the history's file was {what}; runs are kept in the history in {file.parent}{also}"
+                return f"the history's file was {what}; runs are saved to the history in {file.parent}{also}"
             aside = set_aside(file)
             try:
                 store.use(Runs.at(file).connection)
@@ -242,7 +242,7 @@ def renew(store: Runs) -> str:
                 with contextlib.suppress(OSError):
                     put_back(aside, file)
                 raise
-            return f"the history was damaged; it was kept as {aside.name}"
+            return f"the history was damaged; it was renamed to {aside.name}"
 
 
 @contextlib.contextmanager

@@ -394,7 +394,7 @@ class Runs:
                 self._must_be_readable()
                 raise packed.Damaged(str(again)) from None
         if row is None or not isinstance(row[0], bytes):
-            raise packed.Damaged("they are gone")
+            raise packed.Damaged("the rounds are missing")
         return row[0]
 
     def _must_be_readable(self) -> None:
@@ -402,7 +402,7 @@ class Runs:
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
-            raise sqlite3.OperationalError(f"its disk cannot read it now: {why}")
+            raise sqlite3.OperationalError(f"its disk cannot read it: {why}")
         self._readable = True
 
     def _unread(self, run: str, what: str, error: Exception) -> e.Log:

@@ -105,7 +105,9 @@ def collect(store: Store, spool: Path) -> Found:
             try:
                 hello = None if file.suffix == DONE else _hello(file)
             except OSError as error:
-                problems.append(f"{file.name} cannot be read now, and stays: {error.strerror}")
+                problems.append(
+                    f"{file.name} is currently unreadable and was left in place: {error.strerror}"
+                )
                 continue
             host = _other_host(file, hello)
             pid = _process(hello) if hello is not None else 0
@@ -125,7 +127,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
         finished += import_left(store, file)
     except CannotBeReadError as error:
         if file.exists():
-            problems.append(f"{error}; it stays until then")
+            problems.append(f"{error}; the file stays until then")
     except InputError as error:
         aside = file.with_suffix(".unreadable")
         file.rename(aside)

@@ -58,14 +58,14 @@ class Store(Runs):
             return opened
         earlier = _only_read(data_folder() / FILE)
         if to_read and earlier is not None:
-            earlier.messages = (f"{opened}; it can only be read",)
+            earlier.messages = (f"{opened}; it is read-only",)
             return earlier
         instead = fallback_folder()
         second = _at(instead) if instead else "there is no folder for temporary files"
         if not isinstance(second, Store):
             second = cls.in_memory(f"{opened}; {second}", data_folder())
         else:
-            second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
+            second.messages = (f"runs are saved in {instead} for now: {opened}", *second.messages)
         second.displaced = _short(opened, data_folder())
         if earlier is not None:
             second.unwritable = earlier.file
@@ -77,7 +77,7 @@ class Store(Runs):
         """Create a history in memory. message: why it is not on disk."""
         connection = connect(None)
         prepare(connection, Path(":memory:"))
-        store = cls(connection, None, [f"runs are kept in memory only: {message}"])
+        store = cls(connection, None, [f"runs are only in memory: {message}"])
         store.home, store.displaced = home, _short(message, home or Path())
         return store
 
@@ -190,14 +190,14 @@ def _at(folder: Path) -> Store | str:
             return _start_new(file, found, "was from before the first release", recovery.OLDER)
         beside = _at(folder / BESIDE) if folder.name != BESIDE else str(error)
         if isinstance(beside, Store):
-            beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
+            beside.messages = (f"runs are saved in {folder / BESIDE} for now: {error}", *beside.messages)
             beside.displaced = _short(str(error), folder)
         return beside
     except sqlite3.Error as error:
         if not is_damage(error):
             return f"{file} cannot be opened ({recovery.why_unwritable(file, error)})"
         if shared:
-            return f"{file} is damaged ({error}); it stays until the lab that uses it sets it aside"
+            return f"{file} is damaged ({error}); it stays in place until the lab that uses it renames it"
         return _after_damage(file, found, error)
     store.messages += tuple(messages)
     return store
@@ -225,11 +225,11 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
     A file that is unreadable at the moment stays, and the reason is returned.
     """
     if why := why_unread(file):
-        return f"{file} cannot be read now ({why}); it is left unchanged"
+        return f"{file} is currently unreadable ({why}); it is left unchanged"
     try:
         well = recovery.sound(file)
         if well is None:
-            return f"{file} cannot be read now ({fault}); it is left unchanged"
+            return f"{file} is currently unreadable ({fault}); it is left unchanged"
         if well:
             return Store.at(file)  # the error was temporary
     except sqlite3.Error as again:
@@ -253,8 +253,8 @@ def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) ->
         try:
             store = Store.at(file)
         except sqlite3.Error as error:
-            return f"{file} {what} and is kept as {aside.name}; a new one cannot be made ({error})"
-    store.messages += (f"the history {what}; it was kept as {aside.name}",)
+            return f"{file} {what} and was renamed to {aside.name}; a new history cannot be created ({error})"
+    store.messages += (f"the history {what}; it was renamed to {aside.name}",)
     return store
 
 

@@ -20,9 +20,9 @@ from tuilab.report.formats import FORMATS
 
 DETAILS = {
     "markdown": "the answer, the figures and the verdicts as text",
-    "html": "one page with plots, to send or publish",
+    "html": "a single page with plots, to send or publish",
     "csv": "every sample",
-    "json": "the JSON of `tuilab run --json`",
+    "json": "the output of `tuilab run --json`",
 }
 
 
@@ -34,7 +34,7 @@ def formats(run: bool) -> list[Offer]:
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
     if run:
-        out.append(Offer("recording", "recording", "every event, to import or to replay"))
+        out.append(Offer("recording", "recording", "every event, for import or replay"))
     return out
 
 

@@ -118,16 +118,17 @@ CLAIMS = "which device is faster, that copies dominate, or that the devices wait
 def _describe_missing(report: "DocumentReport") -> str:
     """Describe what a document without measurable claims contains, and what it lacks."""
     if report.unreadable:
-        return f"nothing of it could be read; expected {report.unreadable}"
+        return f"the file could not be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"
     if not report.examples:
         return "it contains no code, so there is no benchmark to measure"
     if not report.presets:
-        return f"{has}, none of which times an op that tuilab can measure"
+        return f"{has}, but none times an op that tuilab can measure"
     benchmarks = f"{plural(len(report.presets), 'benchmark')} that tuilab can measure"
     return (
         f"{has}, with {benchmarks}, but no sentence nearby claims {CLAIMS}; "
-        "`tuilab import` makes presets of benchmarks, `tuilab check --prove` measures what mistakes cost"
+        "`tuilab import` makes presets from benchmarks, `tuilab check --prove` measures the "
+        "effect of mistakes"
     )
 
 

@@ -190,9 +190,9 @@ def keep_fault(error: BaseException | None) -> str:
         if write_private(path, text):
             break
     else:
-        return f"tuilab stopped on an internal error. Runs are kept.\n{text}"
+        return f"tuilab stopped because of an internal error. All runs are saved.\n{text}"
     what = sanitize_error(error)
-    return f"tuilab stopped on an internal error ({what}). Runs are kept; the details are in {path}"
+    return f"tuilab stopped because of an internal error ({what}). All runs are saved; details are in {path}"
 
 
 def first_visit() -> bool:

@@ -212,10 +212,10 @@ class History:
         """
         file = self.store.unwritable or self.store.file
         if file is None:
-            raise InputError("history", "in memory", "a history that is kept in a file")
+            raise InputError("history", "in memory", "a history stored in a file")
         self.store.close()
         with cramped(file) as (connection, copy):
-            say(f"its disk is full, so it is compacted in place; meanwhile a copy is kept as {copy}")
+            say(f"its disk is full, so it is compacted in place; until then, a copy is kept as {copy}")
             yield History(Store(connection, file))
 
     def clean_up(
@@ -256,7 +256,7 @@ class History:
         InputError.
         """
         if self.store.file is None:
-            raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
+            raise InputError("tuilab history check", "in memory", "a history stored in a file")
         which = file or self.store.file
         try:
             report = verify(which)
@@ -278,7 +278,7 @@ class History:
             return report, msgspec.structs.replace(done, aside=aside)
         except (OSError, sqlite3.Error, OtherVersion) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise InputError(str(which), why, "a history that can be read") from None
+            raise InputError(str(which), why, "a readable history") from None
 
     def _replaced(self, file: Path) -> Repaired:
         """Repair the history's own file while this process does not use it."""
@@ -377,7 +377,7 @@ def trouble(error: sqlite3.Error) -> str:
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
         return "Another program is using the history; nothing was changed. Try again in a moment."
-    return f"The history cannot be used now ({error}); nothing was changed."
+    return f"The history is currently unusable ({error}); nothing was changed."
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
@@ -526,7 +526,7 @@ def delete(history: History, entries: Sequence[Entry]) -> str:
 def undo(history: History) -> str:
     """Restore the last deletion."""
     runs = history.undelete()
-    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to restore."
+    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing left to restore."
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
@@ -538,7 +538,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
     hidden = await client.do(lambda history: history.prune(found))
     deleted = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}."
-    text = deleted + " {history.undo} restores them for a week."
+    text = deleted + " {history.undo} can restore them for a week."
     try:
         gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:
@@ -552,8 +552,8 @@ def pruning(found: PruneCandidates) -> str:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")
     return (
-        f"{many} with {size(found.size)} of events would be deleted. {STAYS} {{history.undo}} brings them "
-        f"back; after {UNDO_DAYS:.0f} days a prune removes them for good and frees their space for new runs."
+        f"{many} with {size(found.size)} of events would be deleted. {STAYS} {{history.undo}} restores "
+        f"them; after {UNDO_DAYS:.0f} days, a prune removes them permanently and frees their space."
     )
 
 
@@ -564,5 +564,5 @@ def take_in(history: History, file: Path, going: CancellableProgress) -> str:
         found = len(history.import_file(file, going.at))
     except Stopped:
         new = browse.extent(history.store).runs - before
-        raise Stopped(f"{name}: stopped; {plural(new, 'run')} of it imported.") from None
-    return f"{name}: {plural(found, 'run')}, {browse.extent(history.store).runs - before} of them new here."
+        raise Stopped(f"{name}: stopped; {plural(new, 'run')} imported.") from None
+    return f"{name}: {plural(found, 'run')}, {browse.extent(history.store).runs - before} of them new."

@@ -164,7 +164,7 @@ class Lab(RunController):
             wrong = str(error)
         first = state.find_preset(name)
         if name and first is None and not wrong:
-            wrong = f"There is no preset {name!r}; the list shows the available ones."
+            wrong = f"There is no preset {name!r}; the list shows the available presets."
         if first is not None or state.presets:
             state.choose(first or state.presets[0])
         return wrong
@@ -199,9 +199,9 @@ class Lab(RunController):
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
         if known is not None and not known.environment:
-            raise InputError("environment", one.name, "a name that no other machine has")
+            raise InputError("environment", one.name, "a name not used by another machine")
         if self.environments.get(one.name, one) != one:
-            raise InputError("environment", one.name, "a name that no other environment has")
+            raise InputError("environment", one.name, "a name not used by another environment")
         self.environments[one.name] = one
         self.add_host(one.name, word)
         remember_environment(word)
@@ -314,7 +314,7 @@ class Lab(RunController):
             process = await asyncio.create_subprocess_exec(*guest.command("tuilab", *words))
             await process.wait()
             if not file.exists():
-                raise InputError("watch", " ".join(command), "a program that can be started")
+                raise InputError("watch", " ".join(command), "an executable program")
             return msgspec.json.decode(file.read_bytes(), type=Page)
 
     async def sweep(

@@ -27,7 +27,7 @@ def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: No
             at(done, len(runs))
             _sum_up(store, run, claims)
     except sqlite3.Error as error:
-        return f"the history cannot be written now ({error}); its newest runs are left out"
+        return f"the history is not writable ({error}); its newest runs are missing here"
     return ""
 
 
@@ -79,6 +79,6 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 def about(line: MachineLine) -> str:
     """Describe disagreements, different versions, devices, and the run."""
     s = line.row.summary
-    unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
+    unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
     return "; ".join(part for part in parts if part)

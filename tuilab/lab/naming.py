@@ -83,7 +83,7 @@ def _code(words: str) -> Code:
     names = top_names(_module(words, place))
     if names is not None and name.partition(".")[0] not in names:
         there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
-        raise InputError(words, name, f"a name that {place.name} defines; it defines {there}")
+        raise InputError(words, name, f"a name defined in {place.name}: {there}")
     return Code(str(place), name)
 
 
@@ -93,7 +93,7 @@ def _model(words: str) -> Model:
         return Model(str(expanded(words).resolve()))
     folder = _folder(words)
     if not (folder / GRAPH).exists():
-        raise InputError(words, "a folder", f"one that holds {GRAPH}, as tf.saved_model.save writes it")
+        raise InputError(words, "a folder", f"a folder with {GRAPH}, as written by tf.saved_model.save")
     signature = "" if expanded(words) == folder else words.rpartition(":")[2]
     return Model(str(folder.resolve()), signature)
 
@@ -155,10 +155,10 @@ def _module(name: str, place: Path) -> ast.Module:
         return ast.parse(code)
     except SyntaxError as error:
         words = f"line {error.lineno} is not valid Python: {error.msg}"
-        raise InputError(name, error.lineno, "Python that can be read", words) from None
+        raise InputError(name, error.lineno, "valid Python", words) from None
     except (ValueError, RecursionError, MemoryError) as error:
         words = f"is not valid Python: {str(error) or type(error).__name__}"
-        raise InputError(name, type(error).__name__, "Python that can be read", words) from None
+        raise InputError(name, type(error).__name__, "valid Python", words) from None
 
 
 def top_names(module: ast.Module) -> set[str] | None:

@@ -43,9 +43,7 @@ def document(words: str) -> DocumentReport:
         start = file.read(FIRST)
     # The last character may be cut in two.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
-        raise InputError(
-            words, "bytes that are not text", "a document, a preset, code, a model or a recording"
-        )
+        raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
     return read_installed(path, validate=validate)
 
 
@@ -55,7 +53,9 @@ def offered(words: str, report: DocumentReport) -> list[Offer]:
     It is a program to watch if running it does something, functions to measure, and code to check if it has
     timings or findings.
     """
-    out = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
+    out = [Offer(WATCH + words, "run and watch it", "shows where its steps spend time")] * does_something(
+        words
+    )
     out += [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
     findings = sum(len(example.findings) for example in report.examples)
     if findings or report.presets:
@@ -101,7 +101,7 @@ def _learn(say: Callable[[str], None]) -> ApiTable | None:
     if not version:
         say("TensorFlow is not installed, so its names are not checked")
         return None
-    say(f"asking TensorFlow {version} for its names (only once)")
+    say(f"listing the names of TensorFlow {version} (only once)")
     try:
         table = asyncio.run(_ask())
         tables.save(table)

@@ -156,7 +156,7 @@ async def prove(
     for proof in wanted:
         preset = proof.preset
         if preset is None:
-            shown = _unproven(proof, "no op with a known shape was recognised for it")
+            shown = _unproven(proof, "no op with a known shape was recognised")
         else:
             here = preset if gpu else _on_cpu(preset)
             key = (preset.name, proof.pattern)
@@ -218,7 +218,7 @@ Shown = tuple[float | None, float | None, str]
 def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
-    return None, true, f"the figure includes none of the work: a call takes {seconds(true)} ({arm.label})"
+    return None, true, f"the figure includes no work: a call takes {seconds(true)} ({arm.label})"
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
@@ -226,10 +226,16 @@ def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
     if family(arm.device or "") != "GPU":
-        words = f"no GPU computed here: on the CPU a call returns when it is done, after {seconds(true)}"
+        words = (
+            f"no GPU ran the call: on the CPU, a call returns when its work is done, after {seconds(true)}"
+        )
         return true, true, f"{words} ({arm.label})"
     if arm.account is None:
-        return None, true, f"a call takes {seconds(true)}; its return was not timed ({arm.label})"
+        return (
+            None,
+            true,
+            f"a call takes {seconds(true)}; the time until it returned was not measured ({arm.label})",
+        )
     said = arm.account.seconds("python", "dispatch", "copy_in", "input_wait")
     return said, true, f"{_are(said, true)}; without a wait, a call returns early ({arm.label})"
 
@@ -242,7 +248,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
     arm = arms[0]
     true, said = arm.median_s or 0.0, arm.first_call_s
     if said and said <= _ALIKE * true:
-        words = f"the start is negligible here: the first batch takes {seconds(said)}, a later one"
+        words = f"the start-up is negligible here: the first batch takes {seconds(said)}, a later batch"
         return said, true, f"{words} {seconds(true)} ({arm.label})"
     return _with_first(arm, calls, "batch")
 
@@ -253,12 +259,20 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
     if calls is None:
-        words = f"the first {what} takes {seconds(first)}, a later one {seconds(true)}"
-        return None, true, f"{words}; the document does not show how many the figure covers ({arm.label})"
+        words = f"the first {what} takes {seconds(first)}, a later {what} {seconds(true)}"
+        return (
+            None,
+            true,
+            f"{words}; the document does not show how many of them the figure covers ({arm.label})",
+        )
     said = (first + (calls - 1) * true) / calls
     if calls == 1:
-        return said, true, f"{_are(said, true)}; it is the first {what}, not a later one ({arm.label})"
-    shows = " and hardly matters" if said <= _ALIKE * true else ""
+        return (
+            said,
+            true,
+            f"{_are(said, true)}; the figure is for the first {what}, not for a later one ({arm.label})",
+        )
+    shows = " and is negligible" if said <= _ALIKE * true else ""
     words = f"{_are(said, true)}; the first of {calls:,} takes {seconds(first)}{shows}"
     return said, true, f"{words} ({arm.label})"
 
@@ -269,11 +283,11 @@ def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")
     if fed is None or inside is None or not fed.median_s or not inside.median_s:
-        return None, None, "the mapped function's cost could not be separated from the step's"
+        return None, None, "the cost of the mapped function could not be separated from that of the step"
     where = inside.device or "the device"
     words = (
-        f"the map runs on the host: a step fed by it takes {seconds(fed.median_s)}, "
-        f"with the same work in the step on {where} {seconds(inside.median_s)}"
+        f"the map runs on the host: a step that it feeds takes {seconds(fed.median_s)}, "
+        f"a step that does the same work on {where} takes {seconds(inside.median_s)}"
     )
     return fed.median_s, inside.median_s, words
 

@@ -48,7 +48,7 @@ class Questions:
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
         except UNDECODED as error:
-            raise Unanswered(f"the answer was not understood: {error}") from error
+            raise Unanswered(f"the worker's answer is invalid: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct, *, idle: bool = False) -> AsyncIterator[Answer]:
         """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered.

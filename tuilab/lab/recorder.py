@@ -78,7 +78,7 @@ class RunRecorder:
         for run, pid in found.going_on.items():
             self.notices.append(
                 f"run {run[:8]} is still running in the background, in process {pid}; tuilab "
-                f"history unattended --stop ends it"
+                f"history unattended --stop stops it"
             )
         for run, host in found.elsewhere.items():
             self.notices.append(f"run {run[:8]} is running in the background on {host}")
@@ -120,7 +120,7 @@ class RunRecorder:
         if self.store.deleted(run):
             return (
                 f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` "
-                f"brings it back with its {plural(line.rounds, 'round')}"
+                f"restores it with its {plural(line.rounds, 'round')}"
             )
         if line.status == "ok":
             self._state.from_background = name
@@ -218,7 +218,7 @@ class RunRecorder:
         recorder.said.clear()
         if bool(recorder.problem) != self._failing:
             self._failing = bool(recorder.problem)
-            self._say(self._state.unkept or "the history can be written again")
+            self._say(self._state.unkept or "the history is writable again")
         if recorder.problem:
             if self._retry is None:
                 self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)

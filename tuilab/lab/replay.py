@@ -243,7 +243,7 @@ def load(store: Store, name: str) -> Replay:
     try:
         replay = Replay(store.parts(run))
     except sqlite3.Error as error:
-        raise InputError("history", str(error), "a store that can be read") from None
+        raise InputError("history", str(error), "a readable history") from None
     if replay.started is None:
-        raise InputError(name, "no run in it", "a recording of a run")
+        raise InputError(name, "a file without a run", "a recording of a run")
     return replay

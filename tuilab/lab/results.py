@@ -96,8 +96,8 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
             pass  # another version wrote it
     state = state or store.state(run)
     if not state.run:
-        why = "its beginning cannot be read"
-        raise InputError(f"run {run[:8]}", why, "a sound one; see `tuilab history check`")
+        why = "its first events cannot be read"
+        raise InputError(f"run {run[:8]}", why, "an undamaged run; see `tuilab history check`")
     result = summarise(state, claims)
     if run not in store.unread:
         keep_result(store, run, claims, state, result)

@@ -150,10 +150,10 @@ def check_code(state: RunState) -> None:
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
-        raise InputError("run's file", str(path), f"a file that can be read ({error.strerror})") from None
+        raise InputError("run's file", str(path), f"a readable file ({error.strerror})") from None
     # The start time has a resolution of a second.
     if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
-        expected = "the code as it was when the run began; start a new run instead"
+        expected = "the same code as when the run began; start a new run instead"
         raise InputError("run's file", str(path), expected)
 
 
@@ -164,4 +164,4 @@ def check_same(before: Mapping[str, Machine], now: Mapping[str, Machine]) -> Non
             then, there = getattr(before[host], name), getattr(machine, name)
             if then != there:
                 where = f"run on {host or 'this machine'}, {name.replace('_', ' ')}"
-                raise InputError(where, there, f"{then!r} as when it began; start a new run instead")
+                raise InputError(where, there, f"{then!r}, as when the run began; start a new run instead")

@@ -129,8 +129,8 @@ class SavedRuns:
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""
         if self._recorder.again:
-            return "It is readable again and still in use."
-        return "It was kept under another name, nothing was deleted, and a new history was started."
+            return "The history is readable again and still in use."
+        return "The file was renamed, nothing was deleted, and a new history was started."
 
     # The end of the lab
 

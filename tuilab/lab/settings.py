@@ -324,7 +324,7 @@ def variant_choice(settings: Settings) -> Control | None:
     if len(names) < 2:
         return None
     present = ALL if not chosen or set(chosen) == set(names) else "+".join(chosen)
-    return _choice("variant", "The measured variant of the work.", [*names, ALL], present)
+    return _choice("variant", "The variant of the work to measure.", [*names, ALL], present)
 
 
 @dataclass(frozen=True)
@@ -358,12 +358,12 @@ def switches(settings: Settings) -> tuple[Switch, ...]:
 
 
 MODE_HELP: dict[Mode, str] = {
-    "eager": "Each op is dispatched by itself, from Python.",
+    "eager": "Python dispatches each op separately.",
     "graph": "The whole call is one tf.function graph.",
     "xla": "One graph, compiled by XLA.",
 }
 INPUT_HELP: dict[Input, str] = {
-    "resident": "The input is already on the device; only computing is timed.",
+    "resident": "The input is already on the device; copies are not timed.",
     "copied": "Each call copies its input to the device and its result back.",
 }
 

@@ -260,7 +260,7 @@ def join_pages(pages: Iterable[Page]) -> Together:
 def open_pages(words: Sequence[str]) -> Several:
     """Open saved pages, given as history ids or `--json` files. Raises InputError."""
     if not words:
-        raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
+        raise InputError("--open", "", "ids of `tuilab history programs`, or files written by --json")
     programs = list[ShownProgram]()
     for word in words:
         if not Path(word).is_file():
@@ -271,9 +271,7 @@ def open_pages(words: Sequence[str]) -> Several:
             several = isinstance(found, dict) and "programs" in found
             pages = msgspec.convert(found, Together).programs if several else (msgspec.convert(found, Page),)
         except UNDECODED as error:
-            raise InputError(
-                "--open", word, f"a file that `tuilab watch --json` has written: {error}"
-            ) from None
+            raise InputError("--open", word, f"a file written by `tuilab watch --json`: {error}") from None
         programs += [ShownProgram(sanitize(page)) for page in pages]
     return Several(programs)
 

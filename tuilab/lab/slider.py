@@ -73,7 +73,7 @@ def reach(
     low, high, multiple, between = parameter.low, parameter.high, 1, ""
     if isinstance(parameter, LogInteger) and parameter.multiple != 1:
         multiple, between = parameter.multiple, f"a multiple of {parameter.multiple:,}"
-    below, above = f"{low:,} is the least", f"{high:,} is the most"
+    below, above = f"the minimum is {low:,}", f"the maximum is {high:,}"
     for constraint in constraints:
         mine = constraint.parameter == parameter.name
         other = constraint.other if mine else constraint.parameter

@@ -446,7 +446,7 @@ class LabState:
 
         result = self.result()
         if result is None:
-            raise ValueError("there is no run on the screen")
+            raise ValueError("no run is open")
         return msgspec.structs.replace(result, placement=placement_of(self.shown, self.point))
 
     @property

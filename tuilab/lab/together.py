@@ -22,7 +22,7 @@ def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerF
     wanted = devices_of(request, devices)
     if all(len(own) < 2 for own in wanted.values()):
         listed = ", ".join(device for own in devices.values() for device in own)
-        expected = f"arms on at least two devices of a host; there are {listed}"
+        expected = f"arms on at least two devices of one host; found {listed}"
         asked = ", ".join(device for own in wanted.values() for device in own)
         raise InputError("--together", asked, expected)
     return partial(_run_on, wanted)

@@ -38,7 +38,7 @@ class Change:
 CHANGES: dict[Code, Change] = {
     "xla-off": Change("xla", 1e-3, "the step under XLA"),
     "launch-bound": Change("xla", 1e-3, "the step under XLA"),
-    "eager-step": Change("graph", 1e-3, "the step as a graph, against the program's own"),
+    "eager-step": Change("graph", 1e-3, "the step as a graph, compared with the original"),
     "float64": Change("float32", 1e-3, "the step in float32"),
     "mixed-precision": Change("mixed", 3e-2, "the step under TensorFlow's automatic mixed precision"),
 }
@@ -110,7 +110,9 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
         if compared["problem"]:
             raise TrialError(f"{change.how} fails: {sanitize_line(compared['problem'], 200)}")
         if change.name == "mixed" and compared["apart"] == 0:
-            raise TrialError(f"{change.how} changes nothing: TensorFlow lowers none of its ops here")
+            raise TrialError(
+                f"{change.how} changes nothing: TensorFlow runs none of its ops in lower precision here"
+            )
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
             arms = (await _run(folder, words)).arms
@@ -127,7 +129,7 @@ def _agreement(apart: float | None, agrees: float) -> str:
     if apart is None:
         return "the step draws random numbers, so its results cannot be compared"
     if apart > agrees:
-        return f"the results differ by up to {percent(apart)}: check them before you use it"
+        return f"the results differ by up to {percent(apart)}: check them before you use the change"
     return f"the results agree to {apart:.0e}" if apart else "the results are the same"
 
 
@@ -155,7 +157,7 @@ async def _with_larger_batch(folder: str, words: list[str], page: Page) -> Tried
         raise TrialError("the step has no open batch dimension")
     larger, usual = batch * STEPS_AT_ONCE, _of(run.arms, "graph")
     changed = _of((await _run(folder, [*words, "--set", f"batch={larger}"])).arms, "graph")
-    how = f"each sample in batches of {larger:,} instead of {batch:,}; they train differently"
+    how = f"each sample in batches of {larger:,} instead of {batch:,}; this changes the training"
     return _tried(usual, changed, STEPS_AT_ONCE, page, how)
 
 
@@ -199,6 +201,6 @@ async def _output(command: list[str]) -> bytes:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     if not out.strip():
-        last = (errors.decode(errors="replace").strip().splitlines() or ["it printed nothing"])[-1]
+        last = (errors.decode(errors="replace").strip().splitlines() or ["the run printed nothing"])[-1]
         raise TrialError(sanitize_line(last, 200))
     return out

@@ -330,13 +330,13 @@ class Watching(ShownProgram):
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or key is None:
-            raise LookupError("no step of it is a tf.function")
+            raise LookupError("none of its steps is a tf.function")
         if isinstance(key, int):
             name = of.functions[key].name.rpartition(".")[2]
         elif of.tapes[key][1]:
             name = "train_step"
         elif not (name := function_of_step(sources([of]), *key)):
-            raise LookupError("the step is written in a loop: put it into a function of its own")
+            raise LookupError("the step's code is in a loop: move it into its own function")
         process = next(n for n, each in self.program.processes.items() if each is of)
         words = {"catch": key, "folder": str(_caught_folder(name)), "captured": str(observer.CAPTURE)}
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
@@ -524,9 +524,12 @@ def keep(program: str, page: Page) -> str:
         with contextlib.closing(Store.open()) as store:
             programs.keep(store, program, page)
             if store.file is None or store.file.parent != data_folder():
-                return f"the program is not in the history yet: {sanitize_line(store.messages[0], 300)}"
+                return (
+                    "the program has not been saved to the history yet: "
+                    f"{sanitize_line(store.messages[0], 300)}"
+                )
     except (sqlite3.Error, OSError) as error:
-        return f"the program is not kept in the history: {sanitize_line(str(error), 200)}"
+        return f"the program could not be saved to the history: {sanitize_line(str(error), 200)}"
     return ""
 
 

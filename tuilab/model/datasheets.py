@@ -78,7 +78,7 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost
-        text = f"; there at {rated:,} MHz, here at {highest:,} MHz ({seen})"
+        text = f"; the data sheet assumes {rated:,} MHz, this GPU runs at up to {highest:,} MHz ({seen})"
         return {
             dtype: Rating(figure.value * highest / rated, figure.source + text)
             for dtype, figure in figures.items()

@@ -7,7 +7,7 @@ from tuilab.model.sanitize import sanitize_line
 UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Exceptions that a decoder raises for invalid bytes: bad JSON, bad text, nested too deeply."""
 LONGEST = 20_000
-CLOSED = "own code closed the descriptors that the worker speaks through"
+CLOSED = "your code closed the worker's communication channel"
 """Exit message of a worker whose user code closed its connection."""
 
 

@@ -39,7 +39,7 @@ def expanded(words: Path | str) -> Path:
     return Path(os.path.expanduser(words))
 
 
-_READ = "a file that can be read"
+_READ = "a readable file"
 
 
 def printable_path(path: Path | str) -> str:
@@ -53,7 +53,7 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
     most: maximum size in bytes. Raises InputError if the file is not a regular one, too large, or unreadable.
     """
     if is_held(path):
-        raise InputError(printable_path(path), "a history that is open", "another file")
+        raise InputError(printable_path(path), "an open history", "another file")
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
@@ -114,7 +114,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         target = _resolved(path)
         before = target.stat() if target.exists() else None
         if before is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, "may not be written", str(path))
+            raise PermissionError(errno.EACCES, "is not writable", str(path))
         if before is not None and _is_database(target):
             raise FileExistsError(errno.EEXIST, "is a database, such as a history", str(path))
         _remove_left(target)
@@ -150,7 +150,7 @@ def _resolved(path: Path) -> Path:
             found, folder = link.lstat(), link.parent.stat()
             shared = folder.st_mode & _SHARED == _SHARED
             if shared and found.st_uid not in (os.geteuid(), folder.st_uid):
-                raise PermissionError(errno.EACCES, "is a link that another user made", str(path))
+                raise PermissionError(errno.EACCES, "is a link created by another user", str(path))
             link = link.parent / os.readlink(link)
         else:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

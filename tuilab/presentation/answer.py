@@ -77,7 +77,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     if state.status == "failed" and not state.rounds:
         return Said(
             f"The run failed: {state.message}",
-            detail="The log ({view-log}) has the details; {run} tries again.",
+            detail="The log ({view-log}) has details; {run} tries again.",
         )
     result = lab_state.result()
     if result is None or not result.answer:
@@ -114,7 +114,7 @@ def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
     return next((claim for claim in claims if claim.verdict == word), None)
 
 
-MOVED = "Changed: {}. The preset's own words:"
+MOVED = "Changed: {}. The preset's description:"
 """Prefix of a preset's original text while its values are changed."""
 
 
@@ -123,7 +123,7 @@ def claimant(settings: Settings) -> str:
     changed.
     """
     whose = "The document claims" if settings.preset.source else "The preset claims"
-    return f"{whose} (but you have {settings.moved}):" if settings.moved else f"{whose}:"
+    return f"{whose} (but you set {settings.moved}):" if settings.moved else f"{whose}:"
 
 
 QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
@@ -140,7 +140,7 @@ def first_words(lab_state: LabState) -> str:
     if lab_state.guessing:
         return QUESTION
     if len(kinds) < 2 or (machine is not None and not machine.gpus):
-        return f"{QUESTION} {{presets.open}} measures {where}, and shows how long a call takes and why."
+        return f"{QUESTION} {{presets.open}} measures {where} and shows how long a call takes, and why."
     text = "which wins at which size" if settings.preset.sweep else "which wins, by how much"
     return f"{QUESTION} {{presets.open}} times {where} and reports {text}, with its uncertainty."
 
@@ -174,7 +174,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if settings is None:
         return ("{presets} lists the presets",)
     if state.status == "failed" or lab_state.worker.phase == "down":
-        return ("{run} tries again, the log ({view-log}) has the reason",)
+        return ("{run} tries again; the log ({view-log}) has the reason",)
     if not state.run or lab_state.stale:
         return ("{run} measures",)
     steps = []
@@ -187,7 +187,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if more := describe_continuation(lab_state):
         steps = [more]
     if state.sweep is not None:
-        steps.append("on the curve ({view-sweep}) {sweep.measure} measures a size")
+        steps.append("{sweep.measure} on the curve ({view-sweep}) measures a size")
     elif settings.declaration.axis:
         steps.append("{sweep} finds the crossover")
     if lab_state.machine is not None and not lab_state.machine.gpus:
@@ -213,7 +213,7 @@ def describe_continuation(lab_state: LabState) -> str:
         begun = {point for point, cell in cells if cell.samples}
         rough = sum(point.index in begun for point in more.points)
         left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
-        left += [f"{rough} that {'is' if rough == 1 else 'are'} too imprecise"] if rough else []
+        left += [f"{rough} imprecise {'size' if rough == 1 else 'sizes'}"] if rough else []
         return f"{{run}} measures {' and '.join(left)}"
     return f"{{run}} continues: {describe_rest(more, machine, lab_state.import_s)}"
 

@@ -244,7 +244,7 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 def lines(demo: Demo) -> tuple[str, str, str]:
     """Return the text of the demo: the claim, the question or outcome, and the keys."""
     claim = demo.preset.claims[0].text
-    counted = "paused" if demo.paused else f"measures by itself in {demo.left_s} s"
+    counted = "paused" if demo.paused else f"measures automatically in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
     if demo.stage == "guess":
         offers = " · ".join(f"{{demo.guess-{i}}} {guess}" for i, guess in enumerate(GUESSES, 1))

@@ -71,8 +71,8 @@ def _host(cpu: CpuSample) -> Iterator[Reading]:
     quota = f"quota {significant(cpu.quota, 3)} CPUs" if cpu.quota is not None else ""
     yield from _join_reading("load", load, quota)
     quota = f"held back by its CPU quota for {percent(cpu.throttled)} of the time" if cpu.throttled else ""
-    steal = f"{percent(cpu.steal)} taken by the hypervisor" if (cpu.steal or 0) > 0.005 else ""
-    heat = f"throttled for heat {cpu.thermal_events} times" if cpu.thermal_events else ""
+    steal = f"{percent(cpu.steal)} stolen by the hypervisor" if (cpu.steal or 0) > 0.005 else ""
+    heat = f"thermally throttled {cpu.thermal_events} times" if cpu.thermal_events else ""
     yield from _join_reading("held", quota, steal, heat, warn=True)
 
 

@@ -82,5 +82,5 @@ def clashes(chosen: Mapping[str, str]) -> list[str]:
         for key in keys.split(","):
             other = owner.setdefault((place, key), name)
             if other != name:
-                out.append(f"the key {key} is given to {other} and to {name}; the first one has it")
+                out.append(f"the key {key} is assigned to both {other} and {name}; {other} keeps it")
     return out

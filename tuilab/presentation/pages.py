@@ -74,7 +74,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
     """Return the document's claim, the measurement, the mistakes in its code, and advice."""
     settings, result = lab_state.settings, lab_state.result()
     if settings is None:
-        return [(("Nothing is open. {presets} shows the presets.", "text"),)]
+        return [(("No preset is open. {presets} shows the presets.", "text"),)]
     preset = settings.preset
     if result is not None and result.preset != preset.name:
         result = None
@@ -141,7 +141,7 @@ def section(title: str, lines: Iterable[str]) -> list[PageLine]:
 def _place(preset: Preset) -> Iterator[PageLine]:
     if source := preset.source:
         place = f"document {source.document}"
-        place += f", example {source.example}" if source.example else ", in its prose"
+        place += f", example {source.example}" if source.example else ", from its text"
         place += f", lines {source.lines[0]} to {source.lines[1]}" if source.lines else ""
         yield ((source.title or preset.title, "title"),)
         yield ((place, "aside"),)
@@ -153,13 +153,13 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
     why = [f"Not judged: {'these settings are ' * reason.startswith('not ')}{reason}."]
     if lab_state.guessing:
         return why
-    return [*why, f"{'So far' if lab_state.shown.running else 'With the values measured'}: {evidence}"]
+    return [*why, f"{'So far' if lab_state.shown.running else 'With the measured values'}: {evidence}"]
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
     """Return a claim's verdict, evidence and advice. unjudged: text shown if there is no verdict yet."""
     if verdict is None:
-        yield (("Not measured yet; {run} measures.", "aside"),)
+        yield (("Not measured yet; {run} measures it.", "aside"),)
         return
     if unjudged is not None:
         yield from (((line, "muted"),) for line in not_judged(unjudged, verdict.evidence))

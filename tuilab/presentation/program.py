@@ -25,12 +25,14 @@ def verdict(page: Page, *, running: bool) -> Said:
         if running:
             return Said(
                 "The program has not imported TensorFlow yet.",
-                detail="Watching starts when it does; Output shows what it prints.",
+                detail="Watching starts when it does; the Output view shows its latest lines.",
             )
-        return Said("TensorFlow was not seen.", detail=listed_notes(page))
+        return Said("TensorFlow was not detected.", detail=listed_notes(page))
     steps = page.steps
     if not steps.kind:
-        text = "No step has been seen yet: the program is starting." if running else "No step was seen."
+        text = (
+            "No step has been detected yet: the program is starting." if running else "No step was detected."
+        )
         return Said(text, detail="" if running else listed_notes(page))
     whole = account.headline(page.account, page.lasted_s)
     detail = SEPARATOR.join(filter(None, [page.ran_on, whole, step(page), cost(page)]))
@@ -40,7 +42,7 @@ def verdict(page: Page, *, running: bool) -> Said:
         gain = f"; fixing it {gained(first)}" if first.gain_at_most else ""
         return Said(headline(page) + gain, detail=detail, gpu=why)
     if running and not page.parts:
-        return Said("No bottleneck found so far; no step was profiled yet.", detail=step(page))
+        return Said("No bottleneck found so far; no step has been profiled yet.", detail=step(page))
     so_far = " so far" if running else ""
     return Said(f"No bottleneck found{so_far}.", detail=detail)
 
@@ -206,31 +208,29 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return (
             "The program has written nothing yet. {watch.type} types a line into it."
             if running
-            else "No output: the program wrote none, or only its page was saved."
+            else "No output: the program wrote none, or its output was not saved."
         )
     if not page.processes:
-        return "TensorFlow was not imported yet." if running else "No process imported TensorFlow."
+        return "TensorFlow has not been imported yet." if running else "No process imported TensorFlow."
     if part == "findings":
         if not page.steps.kind or not page.cost.windows:
-            return (
-                "Nothing was found yet." if running else "Nothing was found; see Notes for what was not seen."
-            )
+            return "No finding yet." if running else "No finding; see Notes for what could not be observed."
         return "No bottleneck found" + (" so far." if running else ".")
     if part == "account":
-        return "No time was accounted for" + (" yet." if running else ".")
+        return "No time has been accounted for" + (" yet." if running else ".")
     if part == "functions":
-        return "No tf.function was called" + (" yet." if running else ".")
+        return "No tf.function has been called" + (" yet." if running else ".")
     if part == "processes":
-        return "No process imported TensorFlow" + (" yet." if running else ".")
+        return "No process has imported TensorFlow" + (" yet." if running else ".")
     if part == "input":
-        return "No dataset was iterated over" + (" yet." if running else ".")
+        return "No dataset has been iterated over" + (" yet." if running else ".")
     if not page.steps.kind:
         return (
-            "No step was seen: a tf.function, gradient tape or dataset counts from its third use on, a loop"
-            " of ops once it has run for a second."
+            "No step was detected. A tf.function, gradient tape or dataset counts from its third use, a "
+            "loop of ops after one second."
         )
     if part == "steps":
         return "The steps have not been timed yet."
     if running:
-        return "No step was profiled yet: the first window opens after five steps."
+        return "No step has been profiled yet: the first profiler window opens after five steps."
     return next((n for n in page.notes if "window" in n), "No step was profiled.").capitalize() + "."

@@ -185,17 +185,19 @@ def sentence(entry: Entry) -> str:
         later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
         return f"{entry.line.answer}{later}"
     if entry.line.status is None and not entry.line.rounds:
-        return "It has no rounds yet, or was cut short before the first."
+        return "It has no rounds: it has just started, or was cut short before the first round."
     if brief is None and entry.line.status is None:
         return "It is being measured, or was cut short; {table.select} replays its rounds."
     if brief is None:
         return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
     if brief.median_s is None:
-        return "Nothing could be measured."
+        return "No arm could be measured."
     if brief.ratio is None or brief.low is None or brief.high is None:
         return f"{fastest(entry)} per call."
     if not brief.leads:
-        verb = "takes as long within 10%" if lead(entry) == "≈ 1×" else "cannot be told apart from it"
+        verb = (
+            "takes the same time within 10%" if lead(entry) == "≈ 1×" else "shows no significant difference"
+        )
         return f"{fastest(entry)} per call; {brief.next} {verb}."
     ratio = _estimate(brief)
     takes = f"{brief.next} takes {ratio.words} {ratio.span} as long."

@@ -135,7 +135,7 @@ def under_way(lab_state: LabState) -> str:
     """
     if not lab_state.in_processes:
         return ""
-    return f"This is being measured: {status(lab_state).text}. {{stop}} stops it and keeps what it has."
+    return f"Already measuring: {status(lab_state).text}. {{stop}} stops the run and keeps its data."
 
 
 def why_empty(lab_state: LabState) -> str:
@@ -151,12 +151,12 @@ def why_empty(lab_state: LabState) -> str:
     if state.run and state.status == "cancelled":
         return "The run was stopped before its first sample. {run} measures again."
     if state.run and state.status == "ok" and not state.rounds:
-        return "Nothing could be measured; the answer says why, the log ({view-log}) has the details."
+        return "Nothing could be measured; the answer gives the reason, the log ({view-log}) has details."
     if lab_state.guessing:
-        return "Nothing is measured yet. Guess, or {demo.next} measures."
+        return "Nothing has been measured yet. Guess, or press {demo.next} to measure."
     if lab_state.settings is None:
-        return "Nothing is open. {presets} shows the presets."
-    return "Nothing is measured yet. {run} measures; {sweep} looks for the crossover."
+        return "No preset is open. {presets} shows the presets."
+    return "Nothing has been measured yet. {run} measures; {sweep} looks for the crossover."
 
 
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
@@ -165,10 +165,10 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
     if result is None or not viewing.drawn_arms(state):
         return why_empty(lab_state)
     if state.running:
-        return "The phases are measured after the rounds, so as not to disturb them."
+        return "The phases are measured after the rounds, to avoid disturbing them."
     if state.status == "cancelled":
         return "The run was stopped before its phases were measured. {run} measures again."
-    return "No phases were measured in this run; {run} measures with them."
+    return "No phases were measured in this run; {run} measures again, with phases."
 
 
 def most_processes(state: RunState) -> int:

@@ -130,9 +130,9 @@ class Profiling:
             # If the run's preset is unknown to this lab, the current settings belong to another one.
             own = state.settings is not None and not state.stale
             return (
-                "This arm was not profiled when the run was recorded; to profile it now needs the machine "
-                f"of the recording{where}."
-                + " {run} measures its settings here; then this view can profile that run."
+                "This arm was not profiled when the run was recorded. Profiling it now requires the "
+                f"machine that made the recording{where}."
+                + " To profile it on this machine, first measure its settings here with {run}."
                 * own
             )
         if state.running or not state.shown.run:

@@ -88,7 +88,7 @@ def rest(account: Account, step_s: float) -> str:
             f"under the profiler, the call takes {step_s / plain:.1f}× as long as without it ({shown(plain)})"
         )
     elif plain > 1.1 * step_s > 0:
-        words.append(f"the profiled calls were faster than the {shown(plain)} measured next to them")
+        words.append(f"the profiled calls were faster than the {shown(plain)} measured without the profiler")
     return "; ".join(words)
 
 

@@ -85,8 +85,8 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
         Unmet(
-            f"take {_shown(op)}{place(*where)} out of the function: XLA cannot compile {op}, so the function"
-            " cannot be fused",
+            f"move {_shown(op)}{place(*where)} out of the function: XLA cannot compile {op}, so it "
+            "cannot fuse the function",
             instead=True,
         )
         for op, where in held.items()
@@ -109,7 +109,7 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
     }
     if len(shapes) < 3:
         return []
-    return [Unmet(f"pad its arguments to one shape: XLA compiles for each of {len(shapes)}")]
+    return [Unmet(f"pad its arguments to one shape: XLA compiles once for each of its {len(shapes)} shapes")]
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
@@ -119,7 +119,10 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
             return [
-                Unmet(f"{name}{place(*found)} would be called once in 32 batches: move it to an epoch's end")
+                Unmet(
+                    f"{name}{place(*found)} would be called only once per 32 batches: move it to the "
+                    "end of the epoch"
+                )
             ]
     return []
 
@@ -128,9 +131,11 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
     """Find a random op in the stage, because a cache would repeat its first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
-        return [Unmet("move its random ops behind the cache: otherwise it repeats the first random values")]
+        return [
+            Unmet("move its random ops after the cache, which would otherwise repeat the first random values")
+        ]
     if any(s.stage in ("Repeat", "RepeatForever") for d in case.of.datasets for s in _below(d.stages, at)):
-        return [Unmet("move .repeat() behind the cache: otherwise the cache never completes")]
+        return [Unmet("move .repeat() after the cache, which would otherwise never be complete")]
     return []
 
 
@@ -160,7 +165,7 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
                     used = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
                     if used & names:
                         here = place(at[0], call.lineno)
-                        return [Unmet(f"range() of a tensor fails: count with tf.range{here}")]
+                        return [Unmet(f"range() does not accept a tensor: use tf.range{here}")]
     return []
 
 
@@ -173,8 +178,8 @@ def same_each_round(case: Case, at: Place) -> list[Unmet]:
         return []
     return [
         Unmet(
-            f"what is built depends on {listed(sorted(used))} of the loop: build each kind once, and"
-            " keep the models of kinds that come again",
+            f"the model depends on the loop's {listed(sorted(used))}: build one model per configuration "
+            "and reuse it",
             instead=True,
         )
     ]
@@ -186,35 +191,36 @@ _MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
 TABLE: dict[str, Advice] = {
     # Input
     "input-bound": Advice(
-        "make the slowest stage cheaper, run it in parallel, or keep its results (.cache())",
+        "make the slowest stage cheaper, run it in parallel, or cache its results (.cache())",
         "slow-map",
         (nothing_random,),
     ),
     "input-bound, in parallel": Advice(  # Python in a map still needs the interpreter lock
-        "make the slowest stage cheaper, or keep its results (.cache())",
+        "make the slowest stage cheaper, or cache its results (.cache())",
         "slow-map",
         (nothing_random,),
     ),
     "input-bound, generator": Advice(
-        "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator", "slow-map"
+        "replace the Python generator with TensorFlow ops (TFRecord, .map)", "slow-map"
     ),
     "python-in-map": Advice(
-        "write the mapped function with TensorFlow's ops, or prepare the data once", "python-in-map"
+        "write the mapped function in TensorFlow ops, or prepare the data once", "python-in-map"
     ),
-    "serial-map": Advice("give .map num_parallel_calls=tf.data.AUTOTUNE", "serial-augmentation"),
+    "serial-map": Advice("pass num_parallel_calls=tf.data.AUTOTUNE to .map", "serial-augmentation"),
     "no-prefetch": Advice("end the pipeline with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
     # Functions and traces
-    "retraced": Advice("give the function arguments that do not change, or an input_signature"),
+    "retraced": Advice("call the function with arguments that do not change, or give it an input_signature"),
     "retraced, a Python number": Advice(
         "pass it as a tensor (tf.constant), or as a tf.Variable", needs=(no_range,)
     ),
     "retraced, a new shape": Advice(
         "pad or batch to one shape (drop_remainder=True), or give an input_signature with None"
     ),
-    "retraced, a new object": Advice("make the object once and pass the same one"),
-    "retraced, recreated": Advice("make the tf.function once, before the loop"),
+    "retraced, a new object": Advice("create the object once and pass the same one each time"),
+    "retraced, recreated": Advice("create the tf.function once, before the loop"),
     "xla-recompiles": Advice(
-        "pad the arguments to one shape, or to a few lengths such as powers of two: XLA compiles for each"
+        "pad the arguments to one shape, or to a few lengths such as powers of two: XLA compiles "
+        "once per shape"
     ),
     "rebuilt": Advice(
         "build and compile the model once, before the loop; to start each round from the same weights, keep"
@@ -222,39 +228,40 @@ TABLE: dict[str, Advice] = {
         needs=(same_each_round,),
     ),
     "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),
-    "cudnn-off": Advice("leave the setting out: then Keras uses cuDNN's kernel on a GPU"),
+    "cudnn-off": Advice("remove the setting, so that Keras uses cuDNN's kernel on a GPU"),
     # Python between the steps, and Python in place of a step
     "eager-functions": Advice(
-        "remove the call: it is for debugging", "tiny-ops", needs=(none_in_train_step,)
+        "remove the call, which is only for debugging", "tiny-ops", needs=(none_in_train_step,)
     ),
     "eager-step": Advice(
         "put the step into a function under @tf.function", "tiny-ops", needs=(no_side_effects,)
     ),
-    "eager-step, of Keras": Advice("leave run_eagerly=True out", "tiny-ops", needs=(none_in_train_step,)),
+    "eager-step, of Keras": Advice("remove run_eagerly=True", "tiny-ops", needs=(none_in_train_step,)),
     "eager-step, a model": Advice(
         "call it once for all rows, or from a function under @tf.function: model(x, training=False)"
     ),
     "eager-step, outside": Advice("move them into the tf.function", "tiny-ops", needs=(no_side_effects,)),
     "read-each-step": Advice("keep it as a tensor; read it every hundred steps, or at the epoch's end"),
-    "numpy-fed": Advice("make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
+    "numpy-fed": Advice("create one tf.data.Dataset from them, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
     "between-steps": Advice(
-        "do it less often, or in parallel with the training (a thread, an asynchronous checkpoint)"
+        "do it less often, or in parallel with training (a thread, an asynchronous checkpoint)"
     ),
     "saving": Advice("save once an epoch (save_freq='epoch'), or every thousand steps"),
     "slowing": Advice(
-        "look for what grows with each step: a list of tensors that is never emptied, a new tf.function or"
-        " variable, a history that is copied"
+        "look for an object that grows with each step: a list of tensors that is never emptied, new "
+        "tf.functions or variables, a history that is copied"
     ),
     "predict": Advice(
         "call predict() once for all rows, or the model itself under @tf.function: model(x, training=False)"
     ),
     "predict, fed back": Advice(
-        "call the model itself under @tf.function, model(x, training=False): each call needs the"
-        " previous answer, so they cannot become one predict(); keep the shape of x the same"
+        "call the model itself under @tf.function, model(x, training=False): each call needs the "
+        "previous result, so one predict() cannot replace them; keep the shape of x the same"
     ),
     "evaluate": Advice("call evaluate() once for all rows, or test_on_batch() for each"),
     "fit": Advice(
-        "call train_on_batch(x, y), which makes no pipeline for each call, or gather the rows for one fit()"
+        "call train_on_batch(x, y), which does not build a pipeline per call, or collect the "
+        "rows for one fit()"
     ),
     # Ops
     "float64": Advice(
@@ -263,28 +270,28 @@ TABLE: dict[str, Advice] = {
     ),
     "mixed-precision": Advice(_MIXED, "mixed-precision", needs=(scaled_loss,)),
     "launch-bound": Advice(
-        "a larger batch, or jit_compile=True", "tiny-ops", needs=(xla_compiles, one_shape)
+        "use a larger batch, or jit_compile=True", "tiny-ops", needs=(xla_compiles, one_shape)
     ),
     "xla-off": Advice(
-        "@tf.function(jit_compile=True) fuses them", "tiny-ops", needs=(xla_compiles, one_shape)
+        "fuse them with @tf.function(jit_compile=True)", "tiny-ops", needs=(xla_compiles, one_shape)
     ),
     "small-batches": Advice(
-        f"start many steps at once with compile(…, steps_per_execution={STEPS_AT_ONCE}); "
+        f"run many steps per call with compile(…, steps_per_execution={STEPS_AT_ONCE}); "
         "a larger batch may gain even more",
         "tiny-ops",
         needs=(no_callback_of_batches,),
     ),
     "host-op": Advice(
-        "replace it by ops that have a GPU kernel, or move it into the input pipeline", "host-op-in-chain"
+        "replace it with ops that have a GPU kernel, or move it into the input pipeline", "host-op-in-chain"
     ),
     # Devices and settings
-    "gpu-hidden": Advice("remove the call of tf.config.set_visible_devices"),
+    "gpu-hidden": Advice("remove the call to tf.config.set_visible_devices"),
     "gpu-hidden, by a variable": Advice("remove the line, or name a GPU that exists"),
-    "no-gpu": Advice("`tuilab doctor` names the cause"),
-    "gpu-idle": Advice("see why each op is on the CPU (the table of ops)", "host-op-in-chain"),
-    "gpu-unused": Advice("tf.distribute.MirroredStrategy() uses every GPU", "data-parallel"),
-    "gpu-shared": Advice("run when it is free, or choose another with CUDA_VISIBLE_DEVICES", "contention"),
-    "memory": Advice("a smaller batch, or mixed precision", "device-memory"),
-    "numerics-check": Advice("remove the call once the fault is found"),
+    "no-gpu": Advice("run `tuilab doctor` to find the cause"),
+    "gpu-idle": Advice("check the table of ops: it shows why each op is on the CPU", "host-op-in-chain"),
+    "gpu-unused": Advice("use every GPU with tf.distribute.MirroredStrategy()", "data-parallel"),
+    "gpu-shared": Advice("wait until it is free, or choose another with CUDA_VISIBLE_DEVICES", "contention"),
+    "memory": Advice("use a smaller batch, or mixed precision", "device-memory"),
+    "numerics-check": Advice("remove the call once the error is found"),
     "determinism": Advice("remove the call if results need not be bit-identical"),
 }

@@ -173,24 +173,25 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
     if name.startswith("numpy.random.") or (name.startswith("random.") and known):
         shown = "np.random" if root == "numpy" else "random"
-        return made(shown, f"{shown} would be drawn once, when it is traced: use tf.random")
+        return made(shown, f"{shown} would be drawn only once, during tracing: use tf.random")
     if name == "print":
-        return made("print", "print would write once, when it is traced: use tf.print")
+        return made("print", "print would run only once, during tracing: use tf.print")
     if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args:
-        return made(".numpy()", "a graph's tensors have no .numpy(): return them and read them outside")
+        return made(".numpy()", "tensors in a graph have no .numpy(): return them and read them outside")
     if name in ("open", "input", "next"):
-        return made(name, f"{name}() would run once, when it is traced: keep it outside the function")
+        return made(name, f"{name}() would run only once, during tracing: keep it outside the function")
     if isinstance(call.func, ast.Attribute) and call.func.attr in CHANGES and root and root not in own:
         if not known and "." in name:
             shown = ast.unparse(call.func)
-            return made(shown, f"{shown}() would run once, when it is traced: return the value instead")
+            return made(shown, f"{shown}() would run only once, during tracing: return the value instead")
         return None
     if known and root in CLOCKS:
-        return made(name, f"{name}() would run once, when it is traced: keep it outside the function")
+        return made(name, f"{name}() would run only once, during tracing: keep it outside the function")
     if known and root not in (*GRAPHS, *HARMLESS, "random") and "." in name:
         shown = ast.unparse(call.func)
         return made(
-            shown, f"{shown}() is not TensorFlow's and would run once, when it is traced: keep it outside"
+            shown,
+            f"{shown}() is not a TensorFlow op, so it would run only once, during tracing: keep it outside",
         )
     return None
 

@@ -202,7 +202,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
             continue
         fed = method == "predict" and fed_back(case.sources, *site.at)
-        text = f"{called(site)}: each call builds its own pipeline for little more than a step"
+        text = f"{called(site)}: each call builds a pipeline for little more than one step"
         advice = "predict, fed back" if fed else method
         # A single call for all rows may also compute them faster.
         yield _finding(
@@ -295,7 +295,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
     if lost < BETWEEN * case.of.lasted_s:
         return
     early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
-    text = f"steps become slower: {early} in the first fifth of them, {late} in the last"
+    text = f"steps slow down: {early} in the first fifth, {late} in the last"
     yield _finding(case, "slowing", case.step_at(), text, spent_s=lost)
 
 
@@ -398,7 +398,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
             case,
             "serial-map",
             (stage.file, stage.line),
-            f"{_shown(stage)} handles one element after the other",
+            f"{_shown(stage)} processes one element at a time",
             share,
             interval=interval,
             sizes=batches(case.of),
@@ -438,13 +438,13 @@ def _input_bound(
     parallel: bool,
 ) -> Bottleneck:
     step = case.of.times().median_s or 0.0
-    text = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
+    text = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) is input wait"
     if stage is not None:
-        text += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} holds it up"
+        text += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} is slowest"
         text += ", although it runs in parallel" if parallel else ""
     if (stage is None or kind == "generator") and case.of.makers:
         (file, line, name), _ = case.of.makers.most_common(1)[0]
-        text += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
+        text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
         text += f", using up to {percent(beside)} of the processors that the step computes on"
     advice = "input-bound, in parallel" if parallel or kind == "python" else "input-bound"
@@ -471,7 +471,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
         case,
         "no-prefetch",
         (own.file, own.line),
-        "no stage is prefetched: the next batch is made only after the step has ended",
+        "no stage is prefetched: the next batch is prepared only after the step has ended",
         overlap,
         interval=(min(interval[0], 1 - interval[1]), overlap) if interval else None,
         sizes=batches(case.of),
@@ -580,13 +580,16 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
                 continue  # several trainings, each of which compiles its model once
-            differed, advice = "the function itself was created again each time", "retraced, recreated"
+            differed, advice = "the tf.function was created again each time", "retraced, recreated"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
         code: Code = "xla-recompiles" if xla else "retraced"
         advice = "xla-recompiles" if xla and differed == "a new shape" else advice
         verb = "compiled by XLA" if xla else "traced"
-        text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
+        text = (
+            f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took {percent(share)} "
+            "of the time"
+        )
         text += f": {differed}" if differed else ""
         yield _finding(
             case, code, (file, line), text, share, advice=advice, interval=(share, most), spent_s=spent
@@ -667,7 +670,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     text, advice = f"{plural(ops, 'op')} a step", "eager-step"
     if isinstance(of.step, int):
         name = of.functions[of.step].name.rpartition(".")[2]
-        text += f" run eagerly next to {name}: {percent(share)} of it goes into starting them"
+        text += f" run eagerly in addition to {name}: starting them takes {percent(share)} of the step"
         advice = "eager-step, outside"
         # The fix may also remove the Python between these ops, but not the time that the function's own ops
         # need.
@@ -718,7 +721,8 @@ def reading(case: Case) -> Iterator[Bottleneck]:
                 case,
                 "read-each-step",
                 (file, line),
-                f"a value is copied to the host in each step ({n:,} times), {percent(share)} of the time",
+                f"a value is copied to the host in each step ({n:,} times), which takes "
+                f"{percent(share)} of the step time",
                 min(share, 0.95),
             )
 
@@ -760,7 +764,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             case,
             "numpy-fed",
             at,
-            f"NumPy arrays of {each / 1e6:.0f} MB are passed to {name} and copied at each call",
+            f"NumPy arrays of {each / 1e6:.0f} MB are passed to {name} and copied in each call",
             share,
             interval=interval,
         )
@@ -830,7 +834,11 @@ def between(case: Case) -> Iterator[Bottleneck]:
     if library.startswith(CALLBACK):
         what = library.removeprefix(CALLBACK)
     late = of.share(*STARTING)
-    more = f"; starting ops, {percent(late)} of a step, may be quicker without it" if late >= BETWEEN else ""
+    more = (
+        (f"; starting ops, now {percent(late)} of a step, may also become faster without it")
+        if late >= BETWEEN
+        else ""
+    )
     yield _finding(
         case,
         "between-steps",
@@ -863,7 +871,7 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time goes into creating a pipeline for each step: {what}",
+        f"{percent(share)} of the time is spent creating a pipeline for each step: {what}",
         share,
         advice=advice,
         spent_s=share * gaps.total,
@@ -970,7 +978,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
             case,
             "launch-bound",
             case.step_at(),
-            f"{small}: {percent(started)} of a step goes into launching them",
+            f"{small}: {percent(started)} of a step is spent launching them",
             started,
             interval=interval,
             sizes={"ops": round(n)},
@@ -980,7 +988,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
             case,
             "xla-off",
             case.step_at(),
-            f"{small}: {percent(started)} of a step goes into starting them",
+            f"{small}: {percent(started)} of a step is spent starting them",
             started,
             interval=interval,
             sizes={"ops": round(n)},
@@ -1000,12 +1008,12 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
     if source.argument(case.sources, "steps_per_execution")[1]:
         return
     sizes = batches(of)
-    why = f": batches of {sizes['batch']:,} compute for too short a time" if "batch" in sizes else ""
+    why = f": batches of {sizes['batch']:,} are too small to keep the device busy" if "batch" in sizes else ""
     yield _finding(
         case,
         "small-batches",
         case.step_at(),
-        f"{percent(share)} of each step goes into Python and into starting ops{why}",
+        f"{percent(share)} of each step is spent in Python and starting ops{why}",
         share,
         interval=interval,
     )
@@ -1028,7 +1036,8 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
                 case,
                 "host-op",
                 (row.file, row.line),
-                f"{row.op} runs on the CPU: {reason_of(row, of)}; {percent(share)} of a step and two copies",
+                f"{row.op} runs on the CPU: {reason_of(row, of)}; this takes {percent(share)} of "
+                "a step and needs two copies",
                 share,
             )
 
@@ -1054,7 +1063,10 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
     for name, (kind, why) in case.of.recurrent.items():
         settings = [setting.partition("=")[0] for setting in why.split(", ")]
         at = source.call_with(case.sources, kind, settings)
-        text = f"{why} keeps the {kind} layer {name} from cuDNN's kernel: Keras loops over the steps instead"
+        text = (
+            f"{why} prevents the {kind} layer {name} from using cuDNN's kernel: Keras loops over the "
+            "steps instead"
+        )
         loop = [row for row in ops_of(case.of) if row.layer == name]
         spent = sum(row.seconds for row in loop) / (
             total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
@@ -1084,7 +1096,7 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
             case,
             "no-gpu",
             case.step_at(),
-            place.no_gpu or "this machine has a GPU, and TensorFlow sees none",
+            place.no_gpu or "this machine has a GPU, but TensorFlow sees none",
             change=place.no_gpu_change,
         )
 

@@ -64,18 +64,18 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
         return OnGpu(card=card or USUAL, name=sheet.name, reason=reason, stays_on_cpu=stays)
 
     if not rows or not whole:
-        return without("its ops run one by one in Python, so no graph's work can be counted")
+        return without("its ops run one by one from Python, so there is no graph whose work could be counted")
     if isinstance(case.of.step, tuple):
-        return without("its step runs op by op in Python, so no graph's work can be counted")
+        return without("its step runs op by op from Python, so there is no graph whose work could be counted")
     if not known or sum(row.here_s for row in known) < KNOWN * here:
-        return without("the shapes of most graphs that it ran are not known")
+        return without("the input shapes of most of its graphs are unknown")
     there = sum(min(row.here_s, row.there_s) for row in known)
     left = max(whole - here, 0.0) + there
     most = whole / left if left > 0 else None
     longest = max(known, key=lambda row: row.there_s)
     assert longest.bound is not None
     if whole - here > there:
-        limited = f"{percent((whole - here) / whole)} of the program's time, which a GPU cannot touch"
+        limited = f"{percent((whole - here) / whole)} of the program's time, which a GPU cannot speed up"
     else:
         limited = f"a call of its graph, which takes {parts_words(longest.bound)} at least"
     return OnGpu(card=card or USUAL, name=sheet.name, at_most=most, limited_by=limited, stays_on_cpu=stays)
@@ -215,7 +215,7 @@ def _no_kernel(of: Process, op: str) -> str:
     kernels = of.kernels.get(op)
     built = any("GPU" in devices for devices in of.kernels.values())
     if kernels is None or not built:  # a CPU-only build of TensorFlow lists no GPU kernels
-        return f"TensorFlow has no GPU kernel of {op}" if op in HOST_ONLY else ""
+        return f"TensorFlow has no GPU kernel for {op}" if op in HOST_ONLY else ""
     if "GPU" not in kernels and "DEFAULT" not in kernels:
-        return f"TensorFlow has no GPU kernel of {op}"
+        return f"TensorFlow has no GPU kernel for {op}"
     return ""

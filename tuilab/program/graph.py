@@ -150,10 +150,8 @@ def reason_of(op: Op, of: Process) -> str:
     if kernels is None:
         return ""
     if "GPU" not in kernels:
-        return f"TensorFlow has no GPU kernel of {op.kind}"
+        return f"TensorFlow has no GPU kernel for {op.kind}"
     types = kernels["GPU"]
     if types and op.dtype and op.dtype not in types:
-        return f"TensorFlow has no GPU kernel of {op.kind} for {op.dtype}"
-    return (
-        "it has a GPU kernel, but was placed on the CPU: by a device scope, or with what it is colocated with"
-    )
+        return f"TensorFlow has no {op.dtype} GPU kernel for {op.kind}"
+    return "it has a GPU kernel, but a device scope or a colocation constraint placed it on the CPU"

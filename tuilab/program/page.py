@@ -49,7 +49,7 @@ def page_of(
     if not processes:
         notes.insert(
             0,
-            "no process imported TensorFlow, or Python ran with -I, -E or -S, which keep the observer out",
+            "no process imported TensorFlow, or Python ran with -I, -E or -S, which disable the observer",
         )
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
@@ -119,7 +119,7 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
     assert least is not None and most is not None
     ends = quick.steps.ci95_s, slow.steps.ci95_s
     if ends[0] is None or ends[1] is None or ends[1][0] <= ends[0][1]:
-        return "no process is slower than another beyond the noise"
+        return "no process is significantly slower than another"
     why = f", {percent(slow.share)} of it {slow.part}" if slow.share is not None else ""
     text = f"{called(slow)} is the slowest: {seconds(most, most / 50)} a step{why}"
     return f"{text}; {times(most / least)} as long as {called(quick)}"
@@ -220,7 +220,7 @@ def cost(of: Process, processors_s: float) -> Cost:
 def died(exit_code: int) -> str:
     """Describe how a program ended if it failed before its first step."""
     how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
-    return f"the program ended {how} before a step"
+    return f"the program ended {how} before its first step"
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
@@ -229,36 +229,39 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
     if not of.kind and exit_code:
         out.append(died(exit_code))
     elif not of.kind and of.facts is not None and of.facts.sessions:
-        out.append("no step was seen: it runs in TensorFlow 1's graph mode, and its sessions are not watched")
+        out.append("no steps detected: tuilab does not watch TensorFlow 1 sessions")
     elif not of.kind:
         out.append(
-            "no step was seen: no tf.function, gradient tape or dataset was used three times, nor did a loop"
-            " of ops run for a second"
+            "no steps detected: no tf.function, gradient tape or dataset ran three times, and no loop "
+            "of ops ran for a second"
         )
     elif not parts:
         if of.uses_profiler:
             out.append(
-                "the program uses TensorFlow's profiler itself: no window was opened, so no parts and no ops"
+                "the program uses TensorFlow's profiler itself, so tuilab opened no profiler "
+                "window: parts and ops are unknown"
             )
         else:
             out.append(
-                "the program ended before a profiler window saw complete steps: "
+                "the program ended before a profiler window recorded a complete step: "
                 "--once opens a window immediately"
             )
     elif of.steps is of.loops:
-        out.append("the steps are the rounds of a loop of ops, timed only in the profiler's windows")
+        out.append("the steps are the iterations of a loop of ops, timed only during profiler windows")
     elif len(of.seen) < 10:
         out.append(f"the parts come from only {len(of.seen)} profiled steps")
     pace = of.pace()
     if pace is not None and pace.early_s > FASTER * pace.late_s:
         early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
-        out.append(f"steps become faster: {early} in the first fifth of them, {late} in the last")
+        out.append(f"steps speed up: {early} in the first fifth, {late} in the last")
     if of.uses_profiler and parts:
-        out.append("the program used TensorFlow's profiler itself; no window was open during that time")
+        out.append(
+            "the program used TensorFlow's profiler itself; tuilab opened no profiler window during that time"
+        )
     if of.starved >= STARVED:
         out.append(
-            f"{percent(of.starved)} of the time, the program waited for a processor that others used: a quiet"
-            " machine may show other shares"
+            f"the program spent {percent(of.starved)} of the time waiting for processors that other "
+            "programs used: the shares may differ on a quiet machine"
         )
     facts = of.facts
     if (

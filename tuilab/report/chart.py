@@ -20,7 +20,7 @@ distinct.
 """
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
-ROUND, BLOCK = "round: each line timed once, in turns", "block: a few calls timed together"
+ROUND, BLOCK = "round: every line timed once, in turn", "block: a few calls timed together"
 """Descriptions of what the x axis counts."""
 PLAIN = PlotAxis()
 

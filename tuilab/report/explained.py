@@ -40,12 +40,12 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
     if not answer.gpu_visible:
         yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
     if answer.forced:
-        yield f"Forced to the GPU, TensorFlow says: {answer.forced}"
+        yield f"TensorFlow's error when forced to the GPU: {answer.forced}"
     for arm in answer.arms:
         yield ""
         yield from _arm(arm, most)
     yield ""
-    yield "Forecast for a GPU of this build"
+    yield "Forecast for a GPU with this build"
     yield from aligned([_forecast(row) for row in answer.forecast], most)
 
 

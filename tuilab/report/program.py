@@ -43,11 +43,11 @@ def page_text(page: Page) -> str:
 def headline(page: Page) -> str:
     """Return the verdict in one sentence."""
     if not page.processes:
-        return "TensorFlow was not seen"
+        return "TensorFlow was not detected"
     if not page.steps.kind and page.exit_code:
         return died(page.exit_code)
     if not page.steps.kind:
-        return "no step was seen"
+        return "no steps detected"
     if not page.findings:
         return "no bottleneck found"
     first = page.findings[0]
@@ -131,12 +131,12 @@ def step_kind(steps: StepTimes) -> str:
 
 
 def watching_cost(cost: Cost) -> str:
-    """Return `watching cost 0.3% of the time in 2 windows, and 1.2 s of processors (…)`."""
-    text = f"watching cost {percent(cost.share)} of the time in {plural(cost.windows, 'window')}"
+    """Return `profiling took 0.3% of the run time (2 windows) and 1.2 s of processor time (…)`."""
+    text = f"profiling took {percent(cost.share)} of the run time ({plural(cost.windows, 'window')})"
     if cost.processors_s is None:
         return text
     of = f" ({percent(cost.processors_share)} of the program's)" if cost.processors_share is not None else ""
-    return f"{text}, and {seconds(cost.processors_s, cost.processors_s / 20)} of processors{of}"
+    return f"{text} and {seconds(cost.processors_s, cost.processors_s / 20)} of processor time{of}"
 
 
 def programs_text(together: Together) -> str:
@@ -144,7 +144,7 @@ def programs_text(together: Together) -> str:
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
-    lines = [together.slowest or "no two processes had steps to compare", ""]
+    lines = [together.slowest or "fewer than two processes had steps to compare", ""]
     for page in pages:
         lines += (
             processes(page.processes) if page.processes else [f"  {page.host} {short_command(page)}: no step"]
@@ -237,7 +237,7 @@ def _on_a_gpu(bound: OnGpu) -> Iterator[str]:
 def sentence(bound: OnGpu) -> str:
     """Describe the best case on the GPU: `on an H100 this program could be at most 1.30× as fast: …`."""
     if bound.at_most is None:
-        return f"on {bound.name}: the best case is not known: {bound.reason}"
+        return f"on {bound.name}: the best case is unknown: {bound.reason}"
     most = f"at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "no faster"
     return f"on {bound.name} this program could be {most}, limited by {bound.limited_by}"
 

@@ -24,13 +24,16 @@ def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
         lines += ["", f"{name}  {described}".rstrip(), *columns(_rows(device))]
     lines += ["", f"One empty synchronisation: {seconds(roofs.sync_s)}."]
     if roofs.least is not None:
-        lines.append(f"Twenty rounds detect a difference of {percent(roofs.least)} here, nine times in ten.")
+        lines.append(
+            f"Twenty rounds detect a difference of {percent(roofs.least)} on this machine in nine of "
+            "ten runs."
+        )
     took = f"Measured in {roofs.seconds:.1f} s at {when(roofs.at)}{zone()}"
-    lines.append(f"{took}; each figure is the best ever seen here.")
+    lines.append(f"{took}; each figure is the best ever measured on this machine.")
     if roofs.busy:
         lines.append(
             f"! Other processes used {percent(roofs.others)} of the processors meanwhile, so the "
-            f"real roofs may be higher: tuilab machine --again, once the machine is idle."
+            f"real roofs may be higher: run tuilab machine --again when the machine is idle."
         )
     return "\n".join(wrapped(lines, most))
 

@@ -148,8 +148,8 @@ def unmeasured_lines(result: RunResult) -> list[str]:
                 missing.setdefault(arm.reason, []).append(labels[arm.id])
         place = place_words(tuple((name, point.values.get(name, "")) for name in result.axis))
         for reason, arms in missing.items():
-            which = f" of {listed(arms)}" if len(arms) < len(measured) else ""
-            lines.append(f"At {place} no figure{which}: {short(reason)}.")
+            which = f" for {listed(arms)}" if len(arms) < len(measured) else ""
+            lines.append(f"No figure{which} at {place}: {short(reason)}.")
     return lines
 
 
@@ -391,7 +391,7 @@ def phases_known_from(arm: ArmResult) -> str:
             sources.setdefault(part.source, []).append(part.phase.replace("_", " "))
     text = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
     cost = f"Profiling took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
-    sentences = [arm.account.note, text or "Nothing else is known about a call", cost]
+    sentences = [arm.account.note, text or "Other parts of a call are unknown", cost]
     return " ".join(f"{each[:1].upper()}{each[1:]}." for each in sentences if each)
 
 
@@ -458,11 +458,11 @@ def model_lines(result: RunResult) -> list[str]:
     firsts = [arm.first_call_s for arm in result.arms if arm.first_call_s is not None]
     if firsts:
         first = seconds(model.load_s + min(firsts))
-        lines[0] += f" The first call comes {first} after opening the file, at the earliest."
+        lines[0] += f" The first call completes {first} after opening the file, at the earliest."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
     if rates and not result.axis:  # a sweep reports its arms at only one size
         rate, label = max(rates)
-        lines.append(f"Most examples a second: {rate:,.0f} ({label}).")
+        lines.append(f"Highest throughput: {rate:,.0f} examples per second ({label}).")
     if result.batch is not None and result.batch.sentence:
         lines.append(result.batch.sentence)
     return [*lines, *model.said]

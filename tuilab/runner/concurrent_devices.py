@@ -193,7 +193,7 @@ class ConcurrentDeviceRunner:
             case e.Caveat(code="precision") if self._overlap is not None:
                 return
             case e.Caveat(arm=""):
-                where = f"{name} next to the others" if self._overlap is not None else f"{name} alone"
+                where = f"{name} while the others run" if self._overlap is not None else f"{name} alone"
                 event = replace(event, message=f"{where}: {event.message}")
         if self._overlap is None or self._overlap.holds(name, event, self._clock()):
             self._on_event(event)

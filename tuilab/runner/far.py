@@ -41,7 +41,7 @@ class Far:
                 start_new_session=True,
             )
         except OSError as error:
-            raise InputError("--host", command[0], f"an ssh that can be started: {error.strerror}") from None
+            raise InputError("--host", command[0], f"an executable ssh: {error.strerror}") from None
         threads = [threading.Thread(target=run, daemon=True) for run in (self._log, self._read)]
         self._logging = threads[0]
         for thread in threads:
@@ -67,7 +67,7 @@ class Far:
             try:
                 text = decoder.decode(line)
             except UNDECODED as error:
-                problem = f"{self._host}: its output was not understood: {error}"
+                problem = f"{self._host}: its output is invalid: {error}"
                 break
             self._heard(sanitize(text) if isinstance(text, Shown) else text)
             if isinstance(text, Over):

@@ -234,7 +234,7 @@ class MultiHostRunner:
         """Report that the host of an arm is lost. The arm's rounds stay valid."""
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
-            message = f"{ending.message}; the earlier rounds count"
+            message = f"{ending.message}; the earlier rounds are kept"
             told = e.Caveat(run=ending.run, code="host-lost", arm=arm.id, message=message)
         if shared.begun:
             self._on_event(told)

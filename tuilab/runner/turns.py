@@ -207,7 +207,7 @@ class Turns:
         for host, seconds in self._imports.items():
             took = statistics.median(seconds)
             name = host or LOCAL
-            text = f"{name}: TensorFlow is imported in {took:.2f} s (median of {len(seconds)})"
+            text = f"{name}: importing TensorFlow takes {took:.2f} s (median of {len(seconds)})"
             self._tell(host, e.Fact(run=self._run, name=f"{name}/import_s", value=took, text=text))
         for host, ending in self._endings.items():
             self._tell(host, ending)

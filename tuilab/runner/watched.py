@@ -109,7 +109,7 @@ class Listener:
                 try:
                     self._take(*told)
                 except Exception as error:  # the following messages still count
-                    self.faults.append(f"a message could not be used: {sanitize_error(error)}")
+                    self.faults.append(f"a message could not be processed: {sanitize_error(error)}")
             self._rest()
 
     def _begin(self, run: Callable[..., None], *arguments: object) -> None:
@@ -141,7 +141,7 @@ class Listener:
                 try:
                     text = sanitize(decoder.decode(body))
                 except UNDECODED as error:
-                    self.faults.append(f"a message was not understood: {error}")
+                    self.faults.append(f"a message is invalid: {error}")
                     continue
                 file = None
                 if isinstance(text, Window):
@@ -230,9 +230,7 @@ class Hosted:
             )
         except OSError as error:
             os.close(self._terminal)
-            raise InputError(
-                "watch", command[0], f"a program that can be started: {error.strerror}"
-            ) from None
+            raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
         finally:
             os.close(slave)
         self._reading = threading.Thread(target=self._read, daemon=True)
@@ -281,7 +279,7 @@ class Hosted:
         """Connect the program to our terminal until it ends, after writing its kept output."""
         with self._lock:
             if left := self.written - len(self.output):
-                _write(f"[the first {left:,} bytes of its output were dropped]\r\n".encode())
+                _write(f"[the first {left:,} bytes of the output were dropped]\r\n".encode())
             _write(bytes(self.output))
             self._show = True
         if not self._waiting.is_alive():
@@ -346,9 +344,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
             )
         except OSError as error:
-            raise InputError(
-                "watch", command[0], f"a program that can be started: {error.strerror}"
-            ) from None
+            raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:

@@ -38,38 +38,38 @@ LOOK = (
     Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
-    Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
+    Action("view-placement", "6", "view('placement')", "placement", "Where each op ran, and why."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
     Action("document", "d,8", "view('verdict')", "verdict", "Claim, verdict, and mistakes in its code.", 7),
     Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
-    Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm against its device's roof."),
+    Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm compared with the roofline."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action("answer", "A", "page('answer')", "full answer", "The whole answer: how sure, every caveat."),
-    Action("arms", "a", "arms", "arms", "Choose which arms and ghosts are drawn."),
+    Action("arms", "a", "arms", "arms", "Choose the arms and ghosts to draw."),
     Action(
         "maximize",
         "plus",
         "maximize_panel",
         "maximise",
-        "Maximise this panel; again to restore it.",
+        "Maximise or restore this panel.",
     ),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),
-    Action("why", "g", "page('why')", "why this device", "Why a GPU is or is not used; the doctor.", 8),
+    Action("why", "g", "page('why')", "why this device", "Why a GPU is used or not; the doctor.", 8),
 )
 GO = (
-    Action("hosts", "H", "hosts", "hosts", "Measure on another machine, or in another environment."),
+    Action("hosts", "H", "hosts", "hosts", "Measure on another machine or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),
-    Action("jump", "f", "jump", "jump", "Show a letter on every panel; type it to go there."),
+    Action("jump", "f", "jump", "jump", "Show a letter on every panel; press one to go there."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
-    Action("demo", "D", "demo", "demo", "Guess whether a claim holds here, then see it measured.", 11),
+    Action("demo", "D", "demo", "demo", "Guess whether a claim holds here, then measure it.", 11),
     Action("open", "o", "open", "open", "Open your program, model or function, an article, a preset.", 10),
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
-    Action("watched", "W", "watched", "your program", "Back to the watched program."),
-    Action("replay", "R", "replay", "replay", "Play a recorded run back."),
+    Action("watched", "W", "watched", "your program", "Return to the watched program."),
+    Action("replay", "R", "replay", "replay", "Replay a recorded run."),
 )
 REPLAY = (
     Action("replay-pause", "space", "replay('pause')", "play, pause", "Pause or resume a replay."),
@@ -79,18 +79,16 @@ REPLAY = (
     Action("replay-faster", "greater_than_sign", "replay('faster', 1)", "faster", "Double the replay speed."),
 )
 KEEP = (
-    Action("export", "e", "export", "export", "Keep this view and run as a file.", 9),
+    Action("export", "e", "export", "export", "Save this view and its run to a file.", 9),
     Action("copy", "y", "copy", "copy as command", "Copy the tuilab command for this view."),
 )
 LAB = (
-    Action(
-        "down", "j", "app.simulate_key('down')", "down", "Like the arrow: down a list, to the next slider."
-    ),
-    Action("up", "k", "app.simulate_key('up')", "up", "Like the arrow: up a list, to the previous slider."),
+    Action("down", "j", "app.simulate_key('down')", "down", "Same as the down arrow: next row or slider."),
+    Action("up", "k", "app.simulate_key('up')", "up", "Same as the up arrow: previous row or slider."),
     Action("theme", "t", "app.toggle_dark", "light or dark", "Switch between the light and the dark theme."),
-    Action("themes", "T", "app.change_theme", "themes", "Choose among all themes; the choice is remembered."),
-    Action("help", "question_mark,f1", "app.help", "help", "What this panel shows, and its keys.", 4),
-    Action("keys", "K", "keys", "all keys", "Every key on one page."),
+    Action("themes", "T", "app.change_theme", "themes", "Choose a theme; the choice is remembered."),
+    Action("help", "question_mark,f1", "app.help", "help", "Explain this panel and its keys.", 4),
+    Action("keys", "K", "keys", "all keys", "Show all keys on one page."),
     Action("quit", "q,ctrl+q", "app.quit", "leave", "Stop the worker and quit."),
 )
 USERS_WORDS = {

@@ -37,7 +37,7 @@ class ShapesNeededError(InputError):
         given = " ".join(f"--input {each}={EXAMPLE}" for each in lacking)
         have = "has" if len(lacking) == 1 else "have"
         caught = f"call tuilab.capture({name.rpartition(':')[2]}, …) in the program that uses it"
-        text = f"{' and '.join(lacking)} {have} no known shape; give {given}, or {caught}"
+        text = f"{' and '.join(lacking)} {have} no known shape; pass {given}, or {caught}"
         super().__init__(name, lacking, "shapes", text)
 
 
@@ -64,7 +64,7 @@ def signature(function: Any, name: str) -> inspect.Signature:
         return inspect.signature(unwrapped(call if callable(call) else unwrapped(function)))
     except (ValueError, TypeError):
         raise InputError(
-            name, type(function).__name__, "a callable whose parameters Python can list"
+            name, type(function).__name__, "a callable with a signature that Python can inspect"
         ) from None
 
 
@@ -75,7 +75,7 @@ def annotations(function: Any) -> Mapping[str, Any]:
     try:
         return inspect.get_annotations(underlying(function), eval_str=True)
     except NameError as error:
-        raise InputError("annotation", error.name, "a name that the file defines or imports") from None
+        raise InputError("annotation", error.name, "a name defined or imported in the file") from None
     except (TypeError, SyntaxError, AttributeError):
         return {}
 

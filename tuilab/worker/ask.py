@@ -39,7 +39,7 @@ def ask(context: Context, request: Request) -> None:
     try:
         _answer(context, request, answers(context, bytes(request.body)))
     except Cancelled:
-        raise InputError("question", request.kind, "a time without another request") from None
+        raise InputError("question", request.kind, "a request while no other request is running") from None
     finally:
         context.question = ""
 

@@ -134,10 +134,10 @@ class ArmBuild:
         cache = LARGEST_L2 if gpu else last_level_cache()
         wanted = int(max(2, -(-2 * cache // size)))
         sets = min(MOST_SETS, wanted)
-        kept = "the GPU's L2, taken as" if gpu else "the last-level cache of"
-        text = f"{sets:,} sets of inputs, {shown(sets * size)}, are rotated; {kept} {shown(cache)}"
+        kept = "the GPU's L2 cache is assumed to have" if gpu else "the last-level cache has"
+        text = f"{sets:,} sets of inputs, {shown(sets * size)}, are used in turn; {kept} {shown(cache)}"
         if sets < wanted:
-            text += " holds most of them: the inputs are not cold"
+            text += " and holds most of them, so the inputs are not cold"
         self.fact("cold-bytes", sets * size, text)
         return sets
 

@@ -117,7 +117,9 @@ def attempt(tf: Any, what: str) -> Tried:
         return Tried(what=what, error=sentence(error))
     seconds = time.monotonic() - begun
     if not device.startswith("GPU"):
-        return Tried(what=what, device=device, seconds=seconds, error=f"it ran on {device}, not on the GPU")
+        return Tried(
+            what=what, device=device, seconds=seconds, error=f"the op ran on {device}, not on the GPU"
+        )
     return Tried(what=what, device=device, seconds=seconds)
 
 

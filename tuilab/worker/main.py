@@ -142,9 +142,7 @@ def _take(
     try:
         request = requests.decode(line)
     except UNDECODED as error:
-        channel.send(
-            events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
-        )
+        channel.send(events.Log(text=f"invalid request: {error}", level="error", source="tuilab"))
         return
     if isinstance(request, requests.Cancel):
         context.cancel(request.id)

@@ -118,7 +118,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
             target = _instance(target, place)
         if not hasattr(target, part):
             public = [n for n, v in vars(module).items() if _is_offered(v, module)]
-            expected = "a name that the file defines: " + ", ".join(public[:20])
+            expected = "a name defined in the file: " + ", ".join(public[:20])
             raise InputError(f"{sanitize_line(path, 300)}: name", name, expected)
         owners.append(target)
         target = getattr(target, part)
@@ -163,7 +163,9 @@ def _instance(target: type, place: str) -> Any:
     try:
         inspect.signature(target).bind()
     except (TypeError, ValueError):
-        expected = f"an object: make one in the file, as in made = {target.__name__}(…), and name made"
+        expected = (
+            f"an object: create it in the file, as in made = {target.__name__}(…), and pass its name, made"
+        )
         raise InputError(place, "a class that needs arguments", expected) from None
     return target()
 
@@ -379,7 +381,7 @@ def _returned(b: Build, function: Callable[..., Any], values: Mapping[str, Value
         return b.tensors(unwrapped(returned))
     if isinstance(returned, tf.data.Dataset):
         raise InputError(
-            "return value", "a tf.data.Dataset", "(step, dataset): what is done with each element"
+            "return value", "a tf.data.Dataset", "(step, dataset): the step runs on each element"
         )
     results = tf.nest.flatten(returned)
     if not any(hasattr(each, "dtype") for each in results) or any(_is_step(tf, each) for each in results):
@@ -433,11 +435,11 @@ def _model_case(b: Build, model: Any) -> Case:
 
     batch = b.integer("batch") if "batch" in b.values else BATCH.default
     if not model.built or not model.inputs:
-        raise InputError("Keras model", model.name, "one that knows its input's shape: give it a keras.Input")
+        raise InputError("Keras model", model.name, "a model with a known input shape: add a keras.Input")
     for each in model.inputs:
         if None in each.shape[1:]:
             raise InputError(
-                f"Keras model {model.name}: input shape", tuple(each.shape), "sizes but the batch"
+                f"Keras model {model.name}: input shape", tuple(each.shape), "all sizes except the batch"
             )
     specs, hints = inputs_of(b.tf, model)
 
@@ -464,6 +466,6 @@ def _cloned(b: Build, model: Any) -> Any:
             if all(place.endswith(b.device.removeprefix("/")) for place in places):
                 return model
             why = sanitize_line(str(error), 200)
-            expected = f"one that Keras can clone ({why}), or a function that returns it"
+            expected = f"a model that Keras can clone ({why}), or a function that returns the model"
             raise InputError("Keras model or layer", model.name, expected) from None
     return copy

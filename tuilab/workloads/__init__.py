@@ -40,7 +40,7 @@ def _load(entry: "EntryPoint") -> object:
         raise InputError(
             f"entry point {ENTRY_POINTS}:{entry.name}",
             sanitize_error(error, 300),
-            "a package that can be imported",
+            "an importable package",
         ) from None
 
 

@@ -79,7 +79,7 @@ DECLARATION = Declaration(
             "Lossy: block quantisation and bit packing by ops on the device.",
             does="compressing",
         ),
-        Variant("dequantise", "Lossy: unpacking it again, on the device.", does="decompressing"),
+        Variant("dequantise", "Lossy: unpacking by ops on the device.", does="decompressing"),
     ),
     axis="elements",
 )
@@ -228,7 +228,7 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
     )
     b.fact("lossless", lossless, f"{b.arm.variant} is {kind}")
     b.fact("max-error", largest, f"{b.arm.variant}: the largest error of a value is {largest:.2g}")
-    b.fact("rms-error", rms, f"{b.arm.variant}: the root of the mean squared error is {rms:.2g}")
+    b.fact("rms-error", rms, f"{b.arm.variant}: the root mean squared error is {rms:.2g}")
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
@@ -253,7 +253,7 @@ def _report_apis(b: Build) -> None:
     """Report whether the functions in the documents' examples exist, and the kernel of the one that does."""
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
-    b.fact("constant-device", place, f"tf.constant of floats, without a requested device, is on the {place}")
+    b.fact("constant-device", place, f"without a requested device, tf.constant of floats is on the {place}")
     found = hasattr(b.tf.io, "compress")
     word = "has" if found else "has no"
     b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")

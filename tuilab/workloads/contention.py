@@ -27,14 +27,14 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side, the rivals' too.",
+            help="The matrices, including those of the rivals, are side × side.",
             default=1_024,
             low=64,
             high=8_192,
         ),
         Integer(
             name="rivals",
-            help="Processes that load the same device while a block of the shared arm is timed.",
+            help="Number of processes that load the same device while a block of the shared arm is timed.",
             default=1,
             low=1,
             high=8,
@@ -45,7 +45,7 @@ DECLARATION = Declaration(
     variants=(
         Variant("alone", "No other load on the device; the rivals wait."),
         Variant("shared", "The rivals load the device at the same time."),
-        Variant(FREE, "Shared as well, without a requested device: TensorFlow chooses.", devices=("GPU",)),
+        Variant(FREE, "Shared, without a requested device: TensorFlow chooses.", devices=("GPU",)),
     ),
     axis="side",
     dtype="dtype",

@@ -15,7 +15,8 @@ TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 DECLARATION = Declaration(
     name="copies",
     title="Copies between host and device",
-    summary="The same bytes, as one block or as many pieces. On the CPU: copies within the host's memory.",
+    summary="Copies the same bytes as one block or as many pieces. On the CPU, the copies stay within "
+    "host memory.",
     unit="transfer",
     parameters=(
         LogInteger(

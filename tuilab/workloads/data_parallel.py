@@ -19,7 +19,7 @@ PROCESS_BYTES = 200_000_000
 DECLARATION = Declaration(
     name="data_parallel",
     title="Data-parallel training",
-    summary="One step of a small network, its batch on one device or split over several.",
+    summary="One training step of a small network, with its batch on one device or split over several.",
     unit="step",
     parameters=(
         LogInteger(
@@ -31,7 +31,7 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="replicas",
-            help="Devices that share the batch: the first ones of the arm's kind.",
+            help="Number of devices that share the batch, counted from the first of the arm's kind.",
             default=2,
             low=2,
             high=16,
@@ -50,7 +50,10 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant(SINGLE, "The whole batch on the arm's device."),
-        Variant(MIRRORED, "tf.distribute.MirroredStrategy: a share on each device, gradients summed."),
+        Variant(
+            MIRRORED,
+            "tf.distribute.MirroredStrategy: each device computes a share, and the gradients are summed.",
+        ),
     ),
     axis="batch",
     replicas="replicas",
@@ -125,7 +128,7 @@ def _devices(b: Build) -> list[str]:
     kind, count = family(b.arm.device), b.integer("replicas")
     names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
     if b.arm.device != f"{kind}:0":
-        raise Unavailable(f"the replicas begin at {kind}:0, so they are measured as its arm")
+        raise Unavailable(f"the replicas start at {kind}:0, so they are measured as that device's arm")
     if len(names) < count:
         raise Unavailable(f"{count} replicas need as many {kind} devices; TensorFlow lists {len(names)}")
     return names[:count]

@@ -37,7 +37,7 @@ class Range:
 def between(low: int, high: int, *, log: bool | None = None, unit: str = "", help: str = "") -> Range:
     """Return the range of a parameter, low … high. The slider is logarithmic if low is positive."""
     if not (isinstance(low, int) and isinstance(high, int) and low <= high):
-        raise InputError("between", (low, high), "two whole numbers, the lower first")
+        raise InputError("between", (low, high), "two whole numbers, lower first")
     return Range(low, high, low > 0 if log is None else log, unit, help)
 
 
@@ -136,7 +136,7 @@ def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     try:
         return inspect.get_annotations(function, eval_str=True)
     except NameError as error:
-        raise InputError("annotation", error.name, "a name that the file defines or imports") from None
+        raise InputError("annotation", error.name, "a name defined or imported in the file") from None
 
 
 def _parameters(

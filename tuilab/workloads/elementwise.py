@@ -21,7 +21,7 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side. The larger they are, the smaller the share of launching.",
+            help="The matrices are side × side. Launching takes a smaller share of larger matrices.",
             default=10,
             low=1,
             high=8_192,
@@ -46,14 +46,15 @@ DECLARATION = Declaration(
         ),
         Variant(
             "add-multiply",
-            "Sums and products in turn, element by element. TensorFlow would merge a graph of sums alone "
+            "Alternating elementwise sums and products. TensorFlow would merge a graph of sums alone "
             "into one AddN, which is no longer the chain.",
             does="adding and multiplying",
         ),
         Variant("matmul", "Matrix products.", does="multiplying matrices"),
         Variant(
             "sums",
-            "Sums, each of the one before: y = y + x. A graph merges them, so its figure is for the merged "
+            "Sums that each use the previous result: y = y + x. A graph merges them, so its "
+            "figure is for the merged "
             "ops.",
             does="adding to a sum",
         ),

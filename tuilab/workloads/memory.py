@@ -45,7 +45,7 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="limit",
-            help="Memory that TensorFlow may take on the GPU (variant limited). A CPU has no such limit.",
+            help="Memory limit for TensorFlow on the GPU (variant limited). A CPU has no such limit.",
             unit="B",
             default=2**30,
             low=64 * 2**20,
@@ -55,17 +55,17 @@ DECLARATION = Declaration(
             name="provoke",
             label="provoke an error",
             help=(
-                "Before timing, request more memory than exists and see what is raised. The "
-                "allocator takes ten seconds to give up."
+                "Before timing, request more memory than exists and report the error. The allocator "
+                "gives up after ten seconds."
             ),
             default=True,
         ),
     ),
-    constraints=(AtMost("step", "bytes", "one tensor is no larger than all of them"),),
+    constraints=(AtMost("step", "bytes", "a single tensor must not exceed the total"),),
     modes=("eager",),
     inputs=("resident",),
     variants=(
-        Variant("free", "As much as the device has."),
+        Variant("free", "Uses all of the device's memory."),
         Variant("limited", "In a separate process with limited GPU memory.", devices=("GPU",)),
     ),
     axis="bytes",
@@ -192,7 +192,11 @@ def _under_limit(b: Build) -> Case:
         text = f"{size(grown['reached'])} fitted under a limit of {size(limit)}, in steps of {size(step)}"
         b.fact("oom:reached", int(grown["reached"]), text)
         fell = bool(grown["fell"])
-        went = "some tensors went to the host" if fell else "no tensor went to the host: it raises instead"
+        went = (
+            "some tensors went to the host"
+            if fell
+            else ("no tensor went to the host: TensorFlow raised an error instead")
+        )
         b.fact("oom:fell-back", fell, f"under a limit of {size(limit)} {went}")
     except BaseException:
         hold.close()

@@ -17,12 +17,12 @@ HOST_ONLY = "BandedTriangularSolve"
 DECLARATION = Declaration(
     name="pingpong",
     title="Detours to the host",
-    summary="Matrix products in a chain, and between some of them one small op that may be on the host.",
+    summary="A chain of matrix products; between some of them, a small op may run on the host.",
     unit="chain",
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side. Each detour carries one of them there and back.",
+            help="The matrices are side × side. Each detour copies one matrix to the host and back.",
             default=64,
             low=2,
             high=4_096,
@@ -44,14 +44,14 @@ DECLARATION = Declaration(
         ),
         precision("float32", "float64"),
     ),
-    constraints=(AtMost("detours", "length", "a detour comes before a product"),),
+    constraints=(AtMost("detours", "length", "each detour needs a product after it"),),
     inputs=("resident",),
     variants=(
         Variant("straight", "The small ops are additions on the same device."),
         Variant("pinned", "The additions are pinned to the CPU.", modes=("eager", "graph")),
         Variant(
             "host-only",
-            f"The small ops are of a kind that has no GPU kernel ({HOST_ONLY}).",
+            f"The small ops have no GPU kernel ({HOST_ONLY}).",
             modes=("eager", "graph"),
         ),
     ),

@@ -52,7 +52,7 @@ DECLARATION = Declaration(
         LogInteger(
             name="fft_length",
             label="FFT length",
-            help="Points of the transform; frames are padded with zeros up to it.",
+            help="Points of the transform; frames are zero-padded to this length.",
             default=512,
             low=16,
             high=65_536,
@@ -78,17 +78,16 @@ DECLARATION = Declaration(
             name="pinned",
             label="pin to the device",
             help=(
-                "Ask for the arm's device. Off: TensorFlow chooses, and the arm it did not choose "
-                "has no figure."
+                "Request the arm's device. Off: TensorFlow chooses, and arms on other devices get no figure."
             ),
             default=True,
         ),
         precision("float32", "float64", help="Precision. The STFT takes float32 or float64 only."),
     ),
     constraints=(
-        AtMost("frame_length", "samples", "a frame is no longer than the signal"),
-        AtMost("frame_step", "samples", "the step is no longer than the signal"),
-        AtMost("frame_length", "fft_length", "the FFT covers the whole frame"),
+        AtMost("frame_length", "samples", "a frame must not be longer than the signal"),
+        AtMost("frame_step", "samples", "the step must not be longer than the signal"),
+        AtMost("frame_length", "fft_length", "the FFT must cover the whole frame"),
     ),
     variants=(
         Variant("whole", "All of the work on the arm's device."),
@@ -152,7 +151,7 @@ def build(b: Build) -> Case:
     tf = b.tf
     filtering, split = b.flag("filter"), b.arm.variant == "split"
     if split and not filtering:
-        raise Unavailable("there is nothing to split: the filter is switched off")
+        raise Unavailable("there is nothing to split, because the filter is off")
     if split and b.arm.mode == "xla":
         raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
     if b.arm.dtype not in ("float32", "float64"):
@@ -237,8 +236,8 @@ def _report_windows(b: Build) -> None:
             )
             if kernels.without_kernel(b.tf, transform, spec):
                 lacking.append(f"{name}{', padded' if pad_end else ''}")
-    whole = f"of {len(found)} windows, padded at the end and not,"
-    text = f"{whole} none needs an op without a GPU kernel"
+    whole = f"of {len(found)} windows, with and without end padding,"
+    text = f"all {len(found)} windows, with and without end padding, use only ops that have a GPU kernel"
     if lacking:
         text = f"{whole} these need an op without a GPU kernel: {', '.join(lacking)}"
     b.fact("host-only-windows", len(lacking), text)

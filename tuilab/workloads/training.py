@@ -32,7 +32,7 @@ DECLARATION = Declaration(
         *feed.PARAMETERS,
         LogInteger(
             name="filters",
-            help="Filters of the convolution, 3 × 3 each: more filters, more work per image.",
+            help="Filters of the convolution, 3 × 3 each; more filters mean more work per image.",
             default=32,
             low=4,
             high=256,
@@ -47,7 +47,7 @@ DECLARATION = Declaration(
     ),
     inputs=("resident",),
     variants=(
-        Variant(RESIDENT, "One batch, already on the device: the step alone."),
+        Variant(RESIDENT, "Only the step, with one batch that is already on the device."),
         *feed.VARIANTS,
     ),
     axis="host_cost",

@@ -159,9 +159,11 @@ def test_phases_in_words_add_up_to_the_whole():
 
 def test_phases_say_why_something_is_unknown_and_what_profiling_cost():
     row = phased(1e-3, {"compute": 4e-4})
-    text = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
+    text = msgspec.structs.replace(row.account, note="the profiler recorded no calls", cost_s=0.21)
     said = rows_of.phases_known_from(msgspec.structs.replace(row, account=text))
-    assert said == ("The profiler lost the calls. Profiled: compute. Profiling took 210 ms after the rounds.")
+    assert said == (
+        "The profiler recorded no calls. Profiled: compute. Profiling took 210 ms after the rounds."
+    )
 
 
 def test_known_phases_keep_their_style_and_unknown_ones_get_their_own():

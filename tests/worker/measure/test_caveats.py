@@ -50,7 +50,7 @@ def test_enough_rounds_without_an_interval_say_why() -> None:
         if f.code == "precision"
     ]
     assert (
-        "without an interval after 31 rounds, whose times drift too slowly for an interval (target"
+        "without an interval after 31 rounds, because the times drift too slowly for an interval (target"
         in flag.message
     )
 

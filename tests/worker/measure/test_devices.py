@@ -27,7 +27,7 @@ def test_a_missing_device_is_reported_with_the_existing_ones() -> None:
 def test_the_device_asked_for_must_be_the_one_that_computed() -> None:
     assert mismatch(arm("GPU:0"), "GPU:0") == ""
     assert mismatch(arm("GPU:0"), "CPU:0", "MatMul: no kernel") == (
-        "asked for GPU:0, but the work ran on CPU:0: MatMul: no kernel"
+        "GPU:0 was requested, but the work ran on CPU:0: MatMul: no kernel"
     )
     assert mismatch(arm("GPU:0"), "GPU:1") and mismatch(arm("CPU:0"), "GPU:0")
     assert "no figure" in mismatch(arm("GPU:0"), "")

@@ -131,7 +131,7 @@ def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
         return surroundings.shares(SimpleNamespace(tf=tf, machine=MACHINE, check_question=None))  # type: ignore[arg-type]
 
     assert told(0.97).passed and not told(1.01).passed
-    assert told(5.57).figure == 5.57 and "557% of a roof at most" in told(5.57).message
+    assert told(5.57).figure == 5.57 and "at most 557% of a roof" in told(5.57).message
 
 
 @pytest.mark.parametrize(("apart", "passes"), [(0.0, True), (0.3, False), (-0.3, False)])

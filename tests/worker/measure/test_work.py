@@ -96,7 +96,7 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     assert not any(work.uncounted for work in works) and "eager" in works[1].note
     alone = run(worker, scenario, arms[1]).arms[arms[1].id].work[0]
     assert (
-        "its number of iterations depends on the data; if eager mode is measured too, it is counted"
+        "its number of iterations depends on the data; measure eager mode too to count it"
         in alone.uncounted[0]
     )
 

@@ -112,7 +112,7 @@ def test_causes_follow_the_order_in_which_tensorflow_decides(
 def test_reason_without_a_gpu_says_what_one_would_not_run() -> None:
     placed = Placed("Add", {"T": "string"}, "CPU:0", "CPU:0")
     told = sentence(causes(placed, ADD, NONE), forecast(ADD, placed.types))
-    assert told.startswith("no GPU is visible; a GPU would not run this either: no GPU kernel for string")
+    assert told.startswith("no GPU is visible; even a GPU would not run it: no GPU kernel for string")
     assert "float32 and float64" in told
 
 

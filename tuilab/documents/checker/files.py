@@ -80,9 +80,7 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
         else:
             matches = sorted(_matching(word)) if any(c in word for c in "*?[") else []
             if not matches:
-                raise InputError(
-                    "PATH", sanitize_line(word, 300), "a file, a folder or a pattern that matches one"
-                )
+                raise InputError("PATH", sanitize_line(word, 300), "a file, a folder or a matching pattern")
             for match in map(Path, matches):
                 files = _inside(match, exclude, entered) if match.is_dir() else [match]
                 for file in files:
@@ -155,7 +153,7 @@ def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
         given = f", got {error.value!r}" if error.value else ""
         return FileResult(path=_name(path), error=sanitize_line(f"expected {error.expected}{given}", 300))
     except OSError as error:
-        why = f"expected a file that can be read ({error.strerror})"
+        why = f"expected a readable file ({error.strerror})"
         return FileResult(path=_name(path), error=sanitize_line(why, 300))
 
 
@@ -279,7 +277,7 @@ def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResu
     try:
         known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
     except (InputError, *UNDECODED) as error:
-        raise InputError("--baseline", str(file), f"a file that --write-baseline wrote ({error})") from None
+        raise InputError("--baseline", str(file), f"a file written by --write-baseline ({error})") from None
     if known.schema != BASELINE_SCHEMA:
         raise InputError(f"{file} schema", known.schema, f"schema {BASELINE_SCHEMA}")
     left = Counter({(k.path, k.code, k.text): k.count for k in known.findings})

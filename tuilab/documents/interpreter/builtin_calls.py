@@ -62,7 +62,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if word in _PURE and _are_known(values, args):
         return _pure(word, values, args.line)
     if word in ("exec", "eval", "compile", "__import__", "input"):
-        interpreter.note(args.line, f"{word}() is not followed")
+        interpreter.note(args.line, f"{word}() is not evaluated")
         interpreter.event("opaque", word, args.line)
     elif word in ("open",) and interpreter.in_graph():
         interpreter.event("effect", "open()", args.line)
@@ -222,7 +222,7 @@ def _getattr(interpreter: Interpreter, values: list[Value], args: Arguments) -> 
     name = values[1] if len(values) > 1 else NONE
     if isinstance(name, Known) and isinstance(name.value, str) and name.value.isidentifier():
         return attributes.attribute(interpreter, values[0], name.value, args.line)
-    return Unknown("an attribute whose name is not known", args.line)
+    return Unknown("an attribute with an unknown name", args.line)
 
 
 def _isinstance(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:

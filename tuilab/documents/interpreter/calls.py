@@ -76,7 +76,7 @@ def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
-    return Unknown(f"{name} is not set in one way", callee.line, callee.options)
+    return Unknown(f"{name} is set in several ways", callee.line, callee.options)
 
 
 _LONGEST_NAME = 80
@@ -199,7 +199,7 @@ def call_function(
         frame.function is not None and frame.function.node is function.node for frame in interpreter.frames
     )
     if inside or len(interpreter.frames) > MOST_CALLS_DEEP:
-        interpreter.event("opaque", f"{function.name}: recursion is not followed", line)
+        interpreter.event("opaque", f"{function.name}: recursion is not evaluated", line)
         return Unknown(f"{function.name} calls itself", line)
     if function.file != interpreter.place.file:
         with interpreter.reading(function.file, line):
@@ -425,7 +425,7 @@ def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, l
         case Api() | Unknown() if isinstance(target, Function) and _times(decorator):
             return OpaqueObject("timed", target)
         case Unknown():
-            interpreter.note(line, f"a decorator is not followed: {decorator.reason}")
+            interpreter.note(line, f"a decorator is not evaluated: {decorator.reason}")
         case _:
             pass
     return target

@@ -188,7 +188,7 @@ def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list
             args.line,
             f"map() passes the function {len(elements)} arguments, one for each part of an element, but it "
             f"takes {taken}",
-            "Give it one parameter for each part.",
+            "Define one parameter for each part.",
         )
     with interpreter.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
         return interpreter.call(target, elements, {}, args.line)

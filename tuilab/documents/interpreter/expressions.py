@@ -85,7 +85,7 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
             "type",
             node.lineno,
             "print() returns None, and None % … raises a TypeError",
-            "Put the % … inside of print's parentheses.",
+            "Put the % … inside print's parentheses.",
             at="%",
         )
     if isinstance(node.op, ast.Div) and isinstance(left, Elapsed) and not isinstance(right, Elapsed):
@@ -189,7 +189,7 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
             try:
                 return Known(arithmetic.binary(op, left.value, right.value))
             except NotComputed:
-                return Unknown("an operation whose result is not followed", line)
+                return Unknown("an operation whose result the checker does not compute", line)
         case Listing(), Listing() if isinstance(op, ast.Add):
             return _appended(left, right)
         case (Listing() as one, Known(value=int(count))) | (Known(value=int(count)), Listing() as one) if (
@@ -208,7 +208,7 @@ def _unresolved(left: Value, right: Value, line: int) -> Value:
     for value in (left, right):
         if isinstance(value, Unknown):
             return Unknown(value.reason, value.line)
-    return Unknown("an operation whose result is not followed", line)
+    return Unknown("an operation whose result the checker does not compute", line)
 
 
 def _appended(left: Listing, right: Listing) -> Listing:
@@ -236,7 +236,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
         try:
             return Known(arithmetic.unary(node.op, value.value))
         except NotComputed:
-            return Unknown("an operation whose result is not followed", node.lineno)
+            return Unknown("an operation whose result the checker does not compute", node.lineno)
     known = truth(value)
     if isinstance(node.op, ast.Not) and known is not None:
         return Known(not known)

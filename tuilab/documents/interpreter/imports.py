@@ -58,7 +58,7 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
     owner = module(node.module, node.module)
     for alias in node.names:
         if alias.name == "*":
-            interpreter.note(node.lineno, f"names imported by * from {node.module[:60]} are not followed")
+            interpreter.note(node.lineno, f"names imported by * from {node.module[:60]} are not resolved")
             continue
         found = member(owner, alias.name, node.lineno, alias.asname or alias.name)
         interpreter.use(module(f"{node.module}.{alias.name}", ""), node.lineno, f"{node.module}.{alias.name}")

@@ -230,9 +230,9 @@ class Interpreter:
             raise Exhausted
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
-            return Unknown(f"an expression that is not followed ({type(node).__name__})", node.lineno)
+            return Unknown(f"an expression that is not evaluated ({type(node).__name__})", node.lineno)
         if self.depth >= DEEPEST:
-            self.note(node.lineno, "nested too deeply to be followed")
+            self.note(node.lineno, "nested too deeply to evaluate")
             return Unknown("it is nested too deeply", node.lineno)
         self.depth += 1
         try:
@@ -251,7 +251,7 @@ class Interpreter:
     def execute(self, statements: list[ast.stmt], scope: Scope) -> Flow:
         """Read statements until one leaves the block. Raises Exhausted."""
         if self.depth >= DEEPEST and statements:
-            self.note(statements[0].lineno, "nested too deeply to be followed")
+            self.note(statements[0].lineno, "nested too deeply to evaluate")
             return Flow.NEXT
         self.depth += 1
         try:
@@ -279,7 +279,7 @@ class Interpreter:
         self.dates(*args)
         self.spans(*args)
         self.record_printed(args, line)
-        reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
+        reason = callee.reason if isinstance(callee, Unknown) else "a call that is not evaluated"
         self.event("opaque", reason, line, numbered(args))
         return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
 
@@ -430,8 +430,8 @@ class Interpreter:
             return Unknown("a time limit", self.trace.events[last].line)
         self._covered += last - first
         if self._covered > MOST_COVERED:
-            self.note(self.trace.events[last].line, "too many timings overlap, so the rest is not followed")
-            return Unknown("a time that is not followed", self.trace.events[last].line)
+            self.note(self.trace.events[last].line, "too many timings overlap, so the rest is ignored")
+            return Unknown("a time that is not evaluated", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
         line, last_line = self._withs.get(first, (start.line, end.line))
         region = Region(

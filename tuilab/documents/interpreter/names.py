@@ -61,8 +61,8 @@ ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
     "sys.argv": COMMAND_LINE,
     "os.environ": ENVIRONMENT,
-    "tf.__version__": "the version is that of the interpreter's TensorFlow",
-    "np.__version__": "the version is that of the interpreter's NumPy",
+    "tf.__version__": "it depends on the installed TensorFlow version",
+    "np.__version__": "it depends on the installed NumPy version",
 }
 # The recorded name for calls of a loaded SavedModel, or of its functions.
 SAVED = "a SavedModel"

@@ -179,7 +179,7 @@ def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
             "state",
             asked.line,
             f"the result of tf.saved_model.load has no {asked.name}(): it is not a Keras model",
-            "Call it, or one of its signatures; tf.keras.models.load_model gives a model.",
+            "Call it, or one of its signatures; tf.keras.models.load_model returns a model.",
             at=asked.name,
         )
     if asked.name in TRAINS or asked.name in STEPS:

@@ -458,7 +458,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.misfit(
             "type",
             args.line,
-            f"{second.name} is passed as `trainable` of tf.Variable, not as its dtype",
+            f"{second.name} is passed as the argument `trainable` of tf.Variable, not as its dtype",
             f"Write dtype={second.name}.",
         )
     shape = shape_of(args.get("shape")) if args.has("shape") else tensors.nested_shape(value)

@@ -231,5 +231,5 @@ def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
     return (
         function.scope.instances[0]
         if function.scope.instances
-        else Unknown("an object that the document does not make", line)
+        else Unknown("an object that the document does not create", line)
     )

@@ -96,7 +96,7 @@ def _check(
     one, other = pair
     if None not in (one.dtype, other.dtype) and one.dtype != other.dtype:
         detail = f"{name} gets {one.dtype} and {other.dtype}, and TensorFlow converts neither: this raises"
-        interpreter.misfit("state", line, detail, f"Make both {one.dtype}, by dtype= or tf.cast.")
+        interpreter.misfit("state", line, detail, f"Convert both to {one.dtype}, with dtype= or tf.cast.")
     elif sides is not None:
         if sides[0][-1] != sides[1][-2] and None not in (sides[0][-1], sides[1][-2]):
             detail = f"{name} gets {sides[0]} and {sides[1]}, whose inner dimensions differ: this raises"
@@ -117,7 +117,9 @@ def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], 
     if whole.dtype not in ("int32", "int64") or not _is_sure(interpreter, whole, graph=True):
         return
     detail = f"{name} gets {whole.dtype} and {number.value}, which is not an integer: this raises"
-    interpreter.misfit("state", line, detail, f"Write {number.value:g} without a point, or cast the tensor.")
+    interpreter.misfit(
+        "state", line, detail, f"Write {number.value:g} without a decimal point, or cast the tensor."
+    )
 
 
 def _clash(one: Shape, other: Shape) -> bool:

@@ -78,7 +78,7 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
-        interpreter.note(args.line, "it is not known if XLA compiles this function")
+        interpreter.note(args.line, "it is unknown whether XLA compiles this function")
     target = args.get("func", "0")
     interpreter.event("config", name, args.line)
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
@@ -134,7 +134,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
     if word in _TAKES_NAME:
         _refuses_physical(interpreter, name, device, args.line)
     if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
-        detail = f"{name} takes a device object but gets the text {value.value!r}"
+        detail = f"{name} takes a device object but gets the string {value.value!r}"
         remedy = "Pass one of tf.config.list_physical_devices('GPU')."
         interpreter.misfit("type", args.line, detail, remedy)
 

@@ -103,7 +103,7 @@ def timer_method(interpreter: Interpreter, timer_: OpaqueObject, name: str, args
         args.values.setdefault("repeat", args.get("0"))
         return _repeat(interpreter, stmt, setup, args)
     if name in ("timeit", "autorange"):
-        number = args.get("number", "0") if name == "timeit" else Unknown("it is chosen by itself", args.line)
+        number = args.get("number", "0") if name == "timeit" else Unknown("timeit chooses it", args.line)
         return _once(interpreter, stmt, setup, number, args.line, repeats=name == "autorange")
     return NONE
 

@@ -46,7 +46,7 @@ def read_notebook(text: str) -> Document:
     cells = notebook.cells
     if cells is None:
         if notebook.worksheets is None:
-            raise InputError("notebook", "", "a Jupyter notebook, with cells")
+            raise InputError("notebook", "", "a Jupyter notebook with cells")
         cells = [cell for sheet in notebook.worksheets for cell in sheet.cells]
     return _document(cells, str(notebook.metadata.get("title", "")))
 

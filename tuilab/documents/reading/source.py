@@ -40,7 +40,7 @@ def from_bytes(data: bytes, name: str = "") -> Document:
     text, whole = _first_lines(decode(data))
     document = _bounded(_by_kind(text, Path(name).suffix.lower()))
     if not data.strip():
-        document = msgspec.structs.replace(document, unreadable="a file that is not empty")
+        document = msgspec.structs.replace(document, unreadable="a non-empty file")
     elif b"\0" in data[:_LOOKED_AT] and not data.startswith(MARKS):
         document = msgspec.structs.replace(document, unreadable="text, not binary data")
     stem = sanitize_line(Path(name).stem, 120)
@@ -62,7 +62,7 @@ def from_bytes(data: bytes, name: str = "") -> Document:
 def _unreadable(text: str, expected: str) -> Document:
     lines = tuple(sanitize_line(line) for line in text.split("\n"))
     note = Passage(
-        1, f"this file's name says notebook, but it is not one that can be read: {expected} expected"
+        1, f"this file is named like a notebook, but is not a readable notebook: {expected} expected"
     )
     return Document(lines=lines, notes=(note,), unreadable=expected)
 
@@ -85,12 +85,12 @@ def _bounded(document: Document) -> Document:
         if len(blocks) == MOST_EXAMPLES or room <= 0:
             note = Passage(
                 block.line,
-                f"the document has too much code: from line {block.line} on it was not checked",
+                f"the document has too much code: it was not checked from line {block.line} on",
             )
             return msgspec.structs.replace(document, blocks=tuple(blocks), notes=(*document.notes, note))
         if len(block.code) > room:
             block = msgspec.structs.replace(block, code=_cut(block.code, room))
-            note = Passage(block.last_line, "this piece of code is too long: the rest of it was not checked")
+            note = Passage(block.last_line, "this piece of code is too long: its rest was not checked")
             document = msgspec.structs.replace(document, notes=(*document.notes, note))
             room = 0
         room -= len(block.code)

@@ -59,12 +59,12 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
     if left is None or right is None:
         return Gap(event.line, f"the sides of tf.matmul: {reason(a if left is None else b)}")
     if dtype is None:
-        return Gap(event.line, "the dtype of tf.matmul is not known")
+        return Gap(event.line, "the dtype of tf.matmul is unknown")
     if len(left) > 2 or len(right) > 2:
-        return Gap(event.line, "no workload measures a batch of matrix products; matmul takes one product")
+        return Gap(event.line, "no workload measures a batch of matrix products; matmul measures one product")
     m, k, n = left[0], left[1], right[1]
     if m is None or k is None or n is None or right[0] not in (k, None):
-        return Gap(event.line, "the sides of tf.matmul are not known, or do not fit")
+        return Gap(event.line, "the sides of tf.matmul are unknown, or do not match")
     return placed(Found("matmul", {"m": m, "k": k, "n": n, "dtype": dtype}, event.line), event)
 
 
@@ -118,7 +118,7 @@ def _chain(
         return
     total = elements(shape)
     if count is None or total is None:
-        yield Gap(events[0].line, "the number or the shape of the elementwise ops is not known")
+        yield Gap(events[0].line, "the number or the shape of the elementwise ops is unknown")
         return
     side = math.isqrt(total)
     if side * side != total:
@@ -127,8 +127,8 @@ def _chain(
     found = Found("elementwise", {"side": side, "ops": count, "dtype": dtype}, events[0].line)
     if count > 1 and all(event.place.traced is None for event in events):
         found.left_out.append(
-            f"The document calls {count:,} ops one after the other, as the eager arms do; in graph and XLA "
-            "mode they are one graph."
+            f"The document calls {count:,} ops one after the other, as the eager arms do; graph and XLA "
+            "arms run them as one graph."
         )
     for event in events:
         placed(found, event)

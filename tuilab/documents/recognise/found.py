@@ -66,8 +66,8 @@ def reason(value: Value | None) -> str:
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Tensor) and value.shape is None:
-        return "the shape of its input is not known"
-    return "its value is not known"
+        return "the shape of its input is unknown"
+    return "its value is unknown"
 
 
 def merged(results: list[Found]) -> list[Found]:

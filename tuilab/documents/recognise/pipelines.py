@@ -121,7 +121,7 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))
         if count is None:
-            out.missing.append((source.line, "the number of images: the shape of the data is not known"))
+            out.missing.append((source.line, "the number of images: the shape of the data is unknown"))
         else:
             out.parameters["images"] = count
     elif source.name == "TFRecordDataset":
@@ -133,7 +133,10 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
             out.missing.append((source.line, "the number of records: the file is not written here"))
     else:
         out.missing.append(
-            (source.line, f"no workload reads from {source.name}; they take images from memory or TFRecord")
+            (
+                source.line,
+                f"no workload reads from {source.name}; workloads read images from memory or TFRecord",
+            )
         )
 
 
@@ -146,12 +149,12 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
         first = Tensor(_decoded_shape(trace, dataset), decoded.result.dtype)
     line = dataset.line
     if first is None or first.shape is None or None in first.shape:
-        out.missing.append((line, "the shape of an image is not known"))
+        out.missing.append((line, "the shape of an image is unknown"))
         return None
     shape = first.shape
     if len(shape) != 3 or shape[0] != shape[1] or shape[2] != 3:
         out.missing.append(
-            (line, f"no workload feeds elements of shape {shape}; they take square images of 3 channels")
+            (line, f"no workload feeds elements of shape {shape}; workloads feed square images of 3 channels")
         )
         return None
     if first.dtype not in ("uint8", "float32"):
@@ -261,7 +264,7 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
     if batch is None or pixels not in ("uint8", "float32"):
         yield Gap(
             event.line,
-            "the batch size or pixel type of fit() is not known or not supported",
+            "the batch size or pixel type of fit() is unknown or unsupported",
         )
         return
     pipeline = Pipeline(
@@ -286,13 +289,13 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
         layers = [v for v in model.attributes.values() if isinstance(v, Layer)]
     convolutions = [layer for layer in layers if layer.name == "Conv2D"]
     if not convolutions:
-        why = "the model's layers are not known" if not layers else "the model has no Conv2D"
+        why = "the model's layers are unknown" if not layers else "the model has no Conv2D"
         return None, [
             Gap(line, f"training measures a small CNN: {why}; measure your own model as your own function")
         ]
     filters = integer(convolutions[0].arguments.get("filters"))
     if filters is None:
-        return None, [Gap(convolutions[0].line, "the filters of Conv2D are not known")]
+        return None, [Gap(convolutions[0].line, "the filters of Conv2D are unknown")]
     if len(convolutions) > 1:
         text = f"the workload's model has one Conv2D, not {len(convolutions)}; the preset uses the first"
         return filters, [Gap(convolutions[1].line, text)]

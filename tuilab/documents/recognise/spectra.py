@@ -64,7 +64,7 @@ def _rfft(example: Example, event: TraceEvent) -> Result:
     given = event.arguments.get("fft_length", NONE)
     length = int(parameters["samples"]) if given == NONE else None
     if length is None:
-        return Gap(event.line, f"{event.name} with a length other than its input's is not followed")
+        return Gap(event.line, f"{event.name} with a length other than its input's is not recognised")
     parameters |= {"frame_length": length, "frame_step": length, "fft_length": length, "window": "none"}
     parameters |= {"pad_end": False, "filter": _is_filtered(example, signal)}
     return placed(Found("stft", parameters, event.line), event)

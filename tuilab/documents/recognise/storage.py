@@ -39,7 +39,7 @@ def allocations(example: Example) -> Iterator[Result]:
         elif size >= LARGE or (expected and size >= SMALLEST and example.timed(event) is None):
             repeats = event.place.repeats
             if repeats is None:
-                yield Gap(event.line, f"how often {event.name} allocates is not known")
+                yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
             # The lab decides how to reach that size step by step.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
@@ -57,7 +57,7 @@ def copies(example: Example) -> Iterator[Result]:
         size = size_of(event.result) if isinstance(event.result, Tensor) else None
         count = event.place.repeats
         if size is None or count is None:
-            yield Gap(event.line, "the size or number of the copies is not known")
+            yield Gap(event.line, "the size or number of the copies is unknown")
             continue
         pieces = 1 if region.divided else count
         parameters: dict[str, Setting] = {
@@ -102,7 +102,7 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
     if tensor is not None:
         return reason(tensor)
     return next(
-        (reason(v) for v in event.arguments.values() if not isinstance(v, OpaqueObject)), "it is not known"
+        (reason(v) for v in event.arguments.values() if not isinstance(v, OpaqueObject)), "it is unknown"
     )
 
 
@@ -116,6 +116,6 @@ def readouts(example: Example) -> Iterator[Result]:
             yield Gap(
                 event.line,
                 "a read-out, not a measurement: the device view shows memory in use, and tuilab doctor "
-                "tells which devices are there",
+                "lists the devices",
             )
             return

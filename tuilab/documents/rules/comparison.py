@@ -111,7 +111,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     precisions = _precisions(example, one.events, other.events)
     if precisions:
         return (
-            f"{precisions}: the two sides compute in different precision",
+            f"{precisions}: the two sides compute in different precisions",
             "Use the same dtype on both sides.",
         )
     if set(first) != set(second) or one.region.divided or other.region.divided:
@@ -135,7 +135,7 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
         for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
             wanted = numpy.get(_function(event))
             if wanted is not None and {wanted, _input_dtype(event)} in _UNLIKE:
-                return f"NumPy's {_function(event)} is of {wanted}, TensorFlow's of {_input_dtype(event)}"
+                return f"NumPy's {_function(event)} uses {wanted}, TensorFlow's uses {_input_dtype(event)}"
     return ""
 
 
@@ -366,7 +366,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
                 second.region.line,
                 "the devices are compared at a size where computing is negligible: both times are the "
                 "cost of calling "
-                f"{names}, and do not compare CPU with GPU",
+                f"{names}, so they do not compare CPU with GPU",
                 "Compare at sizes where computing dominates, and sweep the size.",
             )
             continue

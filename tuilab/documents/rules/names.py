@@ -19,21 +19,21 @@ _INSTEAD = {
         "tf.io.decode_compressed",
         "Compress with zlib on the host; decode_compressed only undoes it.",
     ),
-    "tf.keras.optimizers.Optimizer.lr": ("", "Its name is now learning_rate."),
-    "tf.distribute.Strategy.experimental_run_v2": ("", "Its name is now run."),
+    "tf.keras.optimizers.Optimizer.lr": ("", "Renamed to `learning_rate`."),
+    "tf.distribute.Strategy.experimental_run_v2": ("", "Renamed to `run`."),
     "tf.data.Dataset.make_one_shot_iterator": ("", "Iterate over the dataset itself: for batch in dataset."),
     "tf.data.Dataset.make_initializable_iterator": (
         "",
         "Iterate over the dataset itself: for batch in dataset.",
     ),
     **{
-        f"tf.keras.{c}.{m}_generator": ("", f"Give the generator to {m}.")
+        f"tf.keras.{c}.{m}_generator": ("", f"Pass the generator to {m}.")
         for c in ("Model", "Sequential")
         for m in ("fit", "evaluate", "predict")
     },
     "tf.Session": ("tf.compat.v1.Session", "TensorFlow 2 runs eagerly: call the functions directly."),
-    "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
-    "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
+    "tf.placeholder": ("tf.compat.v1.placeholder", "Pass an argument to a tf.function instead."),
+    "tf.contrib": ("", "TensorFlow 2 removed tf.contrib."),
 }
 
 
@@ -80,7 +80,10 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     version = api.keras if gone.startswith("keras.") else api.version
     library = "Keras" if gone.startswith("keras.") else "TensorFlow"
     if f"{gone}." in LEGACY:
-        stops = f"{spelled}{tail} stops with an ImportError in Keras {api.keras}: it keeps none of Keras 2's"
+        stops = (
+            f"{spelled}{tail} raises an ImportError in Keras {api.keras}, which has no Keras 2 legacy "
+            "optimizers"
+        )
         return Hit(use.line, stops, f"Use {gone.removesuffix('.legacy')}{tail}.", at=spelled)
     known = when(api, gone)
     chosen = f"which line {example.installs} installs" if example.installs else ""
@@ -106,7 +109,9 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     if not near:
         return Hit(use.line, message, at=spelled)
     if near == spelled:
-        what = f"{gone} does not exist in TensorFlow {api.version}: {near} is a name of Keras by itself"
+        what = (
+            f"{gone} does not exist in TensorFlow {api.version}: {near} belongs to the separate Keras package"
+        )
         return Hit(use.line, what, f"Write import keras, and then {near}.", at=spelled)
     new = (
         (spelled, near)
@@ -258,7 +263,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     handler.line,
                     f"this handler catches nothing: the ops above raise errors from tf.errors, such as "
-                    f"ResourceExhaustedError, and none of them is a {names[0]}",
+                    f"ResourceExhaustedError, and none of these is a {names[0]}",
                 )
     yield from _stops_otherwise(example)
 

@@ -86,7 +86,7 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             region.last_line,
-            f"the clock is read before {library.name}'s device is done",
+            f"the clock is read before {library.name}'s device has finished",
             f"Call {library.how} before each reading.",
             timing=timing,
         )

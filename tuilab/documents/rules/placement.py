@@ -71,7 +71,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
         if timed is not None:
             yield Hit(
                 scope.line,
-                "without a visible GPU, this scope silently runs on the CPU, and the label still says GPU",
+                "without a visible GPU, this scope silently runs on the CPU, but the label still says GPU",
                 timing=timed,
             )
             return
@@ -114,7 +114,7 @@ def _labelled_cpu(example: Example) -> Iterator[Hit]:
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
                 timing.region.line,
-                "the label says CPU, but no scope puts the work there: if a GPU is visible, it runs this too",
+                "the label says CPU, but no scope puts the work there: if a GPU is visible, it runs the work",
                 "Call it in tf.device('/CPU:0'), and create its inputs there.",
                 timing=timing,
             )
@@ -203,8 +203,8 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
                 there = here == ("GPU",) and not made.place.families
                 yield Hit(
                     scope.line,
-                    f"the model that is timed here was made {where} (line {made.line}), where its variables "
-                    f"stay: the time is not that of the {here[0]} alone",
+                    f"the model that is timed here was made {where} (line {made.line}), where its "
+                    f"variables stay, so the time is not that of the {here[0]} alone",
                     timing=timing,
                     severity="note" if there else None,
                 )
@@ -443,7 +443,7 @@ def just_written(example: Example) -> Iterator[Hit]:
             if step.name == "TFRecordDataset" and writer.index < step.event and example.holds(step.line):
                 yield Hit(
                     step.line,
-                    f"the records are synthetic and were just written (line {writer.line}), so they come "
-                    "from memory: the time is that of decoding on the host, not of storage",
+                    f"the records are synthetic and were just written (line {writer.line}), so they "
+                    "come from memory: the time is that of decoding on the host, not of storage",
                 )
                 return

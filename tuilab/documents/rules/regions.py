@@ -89,7 +89,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
             if not names_a_build and not example.facts.is_eager:
                 yield Hit(
                     region.line,
-                    "the timed code only adds nodes to a graph: they compute when a session runs them",
+                    "the timed code only adds nodes to a graph: the nodes compute when a session runs them",
                     "Time sess.run(…).",
                     timing=timing,
                 )
@@ -116,17 +116,17 @@ def _empty(example: Example, timing: Timing) -> Hit:
     if any(event.kind == "sync" for event in events):
         message = "the timed code only reads an existing value: it computes nothing"
     elif region.via != "clock" and named:
-        message = f"the timed code is the name {named}, which is only looked up, not called"
+        message = f"the timed code only looks up the name {named} and does not call it"
         remedy, at = f"Time {named}(…), with the result's .numpy() to wait for it.", named
     elif loop is not None:
         maker = next(_computed_before(example, region, events), None)
-        made = f" to what {maker.name} made on line {maker.line}" if maker is not None else ""
+        made = f" to the result of {maker.name} on line {maker.line}" if maker is not None else ""
         message = (
             f"the timed loop computes nothing: it only binds names{made}, so the time is that of an empty "
             "loop"
         )
     else:
-        message = "nothing is computed between the two readings of the clock"
+        message = "no code computes between the two clock readings"
     return Hit(line, message, remedy, at, timing)
 
 
@@ -256,8 +256,8 @@ def no_sync(example: Example) -> Iterator[Hit]:
         elif given and timing.compared and not example.hides_gpu and not example.is_of_others:
             yield Hit(
                 timing.region.last_line,
-                f"nothing seems to wait for the result of {callee(given.name)}(): on a GPU, the clock is "
-                "read before the work is done",
+                f"apparently no code waits for the result of {callee(given.name)}(): on a GPU, the "
+                "clock is read before the work is done",
                 timing=timing,
                 severity=None if is_on_tensorflow(given.name) else "note",
             )
@@ -350,7 +350,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             one.line,
-            "the time of day is printed before and after the work, and the reader has to subtract: "
+            "the time of day is printed before and after the work, so the reader must subtract: "
             f"{one.name}() {CLOCKS[one.name]}",
             "Subtract two readings of time.perf_counter().",
             at=one.name,

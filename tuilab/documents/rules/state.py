@@ -83,7 +83,7 @@ def _late(example: Example) -> Iterator[Hit]:
         where = f"by line {started.line}" if started.line != event.line else "before"
         yield Hit(
             event.line,
-            f"TensorFlow has started {where}, and now rejects a change of its {what} with a RuntimeError",
+            f"TensorFlow has started {where}, and now rejects changes to its {what} with a RuntimeError",
             "Set it once, before the first op; use a new process for each setting.",
             at=event.name.rpartition(".")[2],
         )
@@ -166,7 +166,8 @@ def _graph_code(example: Example) -> Iterator[Hit]:
         if event.name == "sess.run" and _is_eager(example, event):
             yield Hit(
                 event.line,
-                "the session gets an eagerly computed tensor, which is in no graph: it raises a RuntimeError",
+                "the session gets an eagerly computed tensor, which is not in its graph: this "
+                "raises a RuntimeError",
                 "Use the tensor's value, .numpy(); TensorFlow 2 needs no session.",
                 at="run",
             )
@@ -281,7 +282,7 @@ def ignored(example: Example) -> Iterator[Hit]:
             when = "when it is imported" if name in _AT_IMPORT else "when it starts"
             yield Hit(
                 event.line,
-                f"TensorFlow reads {name} {when}, which line {since.line} did: setting it here has no effect",
+                f"TensorFlow reads {name} {when}, on line {since.line}: setting it here has no effect",
                 at=name,
             )
 

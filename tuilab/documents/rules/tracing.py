@@ -64,11 +64,11 @@ def _who(by: str) -> str:
 
 def _instead(name: str) -> str:
     if name == "time.sleep()":
-        return "once: no element or call waits for it"
+        return "once, so no element or call waits for it"
     if "random" in name:
-        return "once: every call then uses the same number"
+        return "once, so every call uses the same number"
     if name.startswith(("time.", "datetime.", "timeit.")):
-        return "once: it does not measure a call"
+        return "once, so it does not measure a call"
     return "once, not at each call"
 
 
@@ -106,7 +106,8 @@ def remade_graph(example: Example) -> Iterator[Hit]:
             told.add(event.line)
             yield Hit(
                 event.line,
-                f"{event.name} gets a new Python number ({number}) in each iteration, and is traced for each",
+                f"{event.name} gets a new Python number ({number}) in each iteration, so each "
+                "iteration traces again",
                 f"Pass tf.constant({number})." if number.isidentifier() else "Pass a tensor.",
             )
 

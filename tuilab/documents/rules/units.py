@@ -106,8 +106,8 @@ def _late_policies(example: Example) -> Iterator[Hit]:
         if late is not None:
             yield Hit(
                 event.line,
-                "the policy is set after the model was created, and its layers keep the old one: line "
-                f"{late.line} times the model without it",
+                "the policy is set after the model was created, so its layers keep the old policy: line "
+                f"{late.line} times the model without the new one",
                 "Set the policy before creating the model.",
                 at="set_global_policy",
             )

@@ -67,7 +67,7 @@ def _batches(example: Example) -> Iterator[Hit]:
             yield Hit(
                 region.line,
                 "the times include the first batch, in which Keras traces its step",
-                "Leave out the first batches.",
+                "Exclude the first batches.",
                 timing=timing,
                 severity=None if _counts(timing.begins) else "note",
             )
@@ -76,7 +76,7 @@ def _batches(example: Example) -> Iterator[Hit]:
             yield Hit(
                 region.line,
                 "the times include the first epoch, in which Keras traces its step",
-                "Leave out the first epoch.",
+                "Exclude the first epoch.",
                 timing=timing,
                 severity="note",
             )
@@ -185,7 +185,7 @@ def _name(work: TraceEvent) -> str:
 
 def _cost(work: TraceEvent) -> str:
     if work.kind == "graph":
-        return "the timing includes tracing and optimising it, and XLA's compilation if enabled"
+        return "the timing includes tracing, optimisation and, if enabled, XLA's compilation"
     if work.kind == "train":
         return "the timing includes tracing its step"
     if work.kind == "opaque":

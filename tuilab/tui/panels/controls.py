@@ -51,9 +51,10 @@ class Switches(ItemGrid):
     HELP = """\
 ## Switches
 
-What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with the input already on the
-device or copied there in each call; then the workload's own flags.
-**{switches.previous} {switches.next}** move between them, **{switches.turn}** or a click switches one.
+The switches choose the arms: the modes (eager, one graph, XLA) and, for a GPU, whether the input is already
+on the device or is copied there in each call. The workload's own flags follow.
+**{switches.previous} {switches.next}** move between switches; **{switches.turn}** or a click turns a switch
+on or off.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,8 +70,8 @@ class Controls(VerticalScroll, can_focus=False):
 ## Controls
 
 A slider for each parameter of the workload, and for dtype, device and variant. **{controls.up}
-{controls.down}** go from one to the next, **{slider.less} {slider.more}** move it, **{slider.type}** types a
-value. With live sliders ({rerun}) the lab measures again when a slider
+{controls.down}** go to the previous or next slider, **{slider.less} {slider.more}** move it,
+**{slider.type}** lets you type a value. With live sliders ({rerun}) the lab measures again when a slider
 stops moving; **{undo}** undoes a change, **{original}** sets everything to the document's values.
 """
 
@@ -171,7 +172,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         assert isinstance(box, SwitchBox) and settings is not None
         changed = flipped(settings, box.switch)
         if changed == settings:
-            await self._refuse(f"One {box.switch.group} has to stay on.")
+            await self._refuse(f"At least one {box.switch.group} must stay on.")
         else:
             self.post_message(self.Changed(changed, True))
 

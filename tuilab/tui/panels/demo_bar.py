@@ -28,11 +28,11 @@ class DemoBar(LineWidget, Hearing, can_focus=True):
     HELP = """\
 ## The demo
 
-One document after another: guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
-{demo.guess-3}**), then see it measured, with
-the verdict and its reason. **{demo.next}** goes to the next, **{demo.back}** back, **{demo.pause}** pauses.
-After the last one, you see your score here; **{demo.page}** writes an HTML page with all measurements to
-share. **{demo.leave}** leaves the demo and returns to where you were; the runs are in the history.
+For each document in turn, guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
+{demo.guess-3}**); the lab then measures it and shows the verdict and the reason. **{demo.next}** goes to
+the next document, **{demo.back}** to the previous one, **{demo.pause}** pauses. At the end, your score
+appears here; **{demo.page}** writes an HTML page with all measurements to
+share. **{demo.leave}** leaves the demo and returns to the previous screen; the runs are in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -142,7 +142,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         try:
             path = write_page(page(self._demo, state.machine, state.shown.at), Path.cwd(), "html")
         except OSError as error:
-            self._written = f"nothing could be written to {Path.cwd()}: {error.strerror}"
+            self._written = f"cannot write to {Path.cwd()}: {error.strerror}"
         else:
             self._written = f"written: {path}"
         self.repaint()

@@ -28,11 +28,11 @@ class Presets(OptionList):
 ## Presets
 
 Each preset measures an example, or a claim, from a document. The arrows move, **{presets.open}** opens the
-preset and measures it; a click selects, a second one opens. **{presets.filter}** filters the list. `*` marks
-the open preset if it was changed; **{original}** restores the document's values. The mark in front is the
-verdict on its claim on this machine:
-✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` is a preset file
-that could not be read, with the reason.
+preset and measures it; a click selects a preset, a second click opens it. **{presets.filter}** filters the
+list. `*` marks the open preset if its values were changed; **{original}** restores the document's values.
+The mark before a title is this machine's verdict on the claim:
+✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU. `!` marks a preset
+file that could not be read, with the reason.
 
 Your own presets are `*.toml` files in the folder that `tuilab presets --help` names.
 """
@@ -218,7 +218,7 @@ class PresetsPanel(Vertical):
 
         self.presets.reveal()
         if not self.query(LineInput):
-            line = LineInput(placeholder="words of a preset", id="preset-filter")
+            line = LineInput(placeholder="words from a preset", id="preset-filter")
             await self.mount(line, before=0)
         self.query_one(LineInput).focus()
 

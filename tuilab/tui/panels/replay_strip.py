@@ -32,10 +32,12 @@ class ReplayStrip(LineWidget, Hearing, can_focus=True):
     HELP = """\
 ## A replay
 
-A recorded run at its original pace. **{replay-pause}** plays and pauses, **{replay-back}** and
-**{replay-on}** step a round back and on, **{replay.left} {replay.right}** seek by a tenth, **{replay.start}**
+This strip replays a recorded run at its original pace. **{replay-pause}** plays and pauses,
+**{replay-back}** and
+**{replay-on}** step back and forward by one round, **{replay.left} {replay.right}** seek by a tenth,
+**{replay.start}**
 and **{replay.end}** go to its ends, **{replay-slower}** and **{replay-faster}** change the speed; a click
-seeks too. Sliders move without measuring; **{run}** asks first, then measures the settings. **{stop}** ends
+seeks too. Moving a slider does not measure; **{run}** asks before it measures the settings. **{stop}** ends
 the replay.
 """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -39,9 +39,10 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has its own key,
-in the order of the tabs. A click on a tab opens it too, and the wheel scrolls the tabs if they do not fit.
-From the sliders, a view's key shows the view; pressed again, it moves the focus there.
+Ten views of the same run. **{previous-view} {next-view}** go to the view on the left or right. Each view
+also has its own key, in the order of the tabs. A click on a tab opens its view; the wheel scrolls tabs that
+do not fit. While a slider has the focus, a view's key shows the view; pressing it again moves the focus
+there.
 """
 
     class Opened(Message):

@@ -37,7 +37,7 @@ class Corner:
         if tone != "information" and len(words) > LONGEST_TROUBLE:
             self.log(words, "error" if tone == "error" else "warning")
             cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
-            words = f"{cut} … " + spoken(self._screen, "All of it is in the log ({view-log}).")
+            words = f"{cut} … " + spoken(self._screen, "The log ({view-log}) has the full text.")
         self._screen.notify(words, severity=tone, markup=False, timeout=seconds)
 
     @contextmanager

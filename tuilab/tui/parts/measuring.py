@@ -18,7 +18,7 @@ class Measuring:
         """Measure the current settings."""
         if reading := self._opener.reading:
             self._opener.run_requested = True
-            self._corner.say(f"{reading} is still being read; it is measured then.")
+            self._corner.say(f"{reading} is still loading; it will be measured when loaded.")
         elif self._spared("run"):
             pass
         elif said := under_way(self._lab.state):
@@ -36,7 +36,7 @@ class Measuring:
             return
         sweep = default_sweep(settings)
         if sweep is None:
-            self._corner.say("This workload has no size to sweep over.", "warning")
+            self._corner.say("This workload has no size parameter to sweep over.", "warning")
             return
         if self._spared("sweep"):
             return
@@ -78,5 +78,5 @@ class Measuring:
         """Name the preset that will be measured while the cursor is on another one."""
         marked, settings = self._presets.marked, self._lab.state.settings
         if marked and settings is not None:
-            text = f"{{presets.open}} opens the marked one: {marked}."
-            self._corner.say(f"The open preset is {done}: {settings.title}. {text}")
+            text = f"{{presets.open}} opens the selected one: {marked}."
+            self._corner.say(f"The open preset is being {done}: {settings.title}. {text}")

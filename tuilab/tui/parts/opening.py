@@ -22,8 +22,8 @@ from tuilab.tui.parts.navigation import Navigation
 from tuilab.tui.parts.playing import Entry, Player
 
 TYPED = "train.py, model.keras, mine.py:forward, article.md"
-OPENS = """A program to watch; a Keras model, SavedModel or function to measure; an article to check; \
-a preset or a recording. Type its path below, then enter."""
+OPENS = """Open a program to watch, a Keras model, SavedModel or function to measure, an article to check, \
+a preset or a recording. Type its path below, then press enter."""
 
 
 class Opener:
@@ -173,7 +173,7 @@ class Opener:
         """Open a preset over a watched program, with those of the given values that it accepts."""
         preset = self._lab.state.find_preset(name)
         if preset is None:
-            self._corner.say(f"The preset {name} is not among those that were read.", "warning")
+            self._corner.say(f"There is no preset named {name}.", "warning")
         else:
             self._beside(preset, values, measure)
 
@@ -193,5 +193,5 @@ class Opener:
         if measure:
             self._lab.begin()
         else:
-            text = f"It is still running and uses the processors; {{run}} measures anyway. {text}"
+            text = f"Your program is still running and uses the processors; {{run}} measures anyway. {text}"
         self._corner.say(text)

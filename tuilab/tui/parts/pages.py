@@ -18,11 +18,11 @@ PAGES = {
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
 """Pages that are loaded when first opened; each receives the lab."""
-ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
-tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
+ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
+tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
 
-Another environment of this machine, with a TensorFlow from 2.16 on: NAME=PATH, or NAME=PATH,VARIABLE=VALUE. \
-Nothing is installed or written there."""
+For another environment on this machine (TensorFlow 2.16 or later), type NAME=PATH or \
+NAME=PATH,VARIABLE=VALUE. Nothing is installed or written there."""
 
 
 class Pages:
@@ -76,11 +76,11 @@ class Pages:
         source = state.settings.preset.source if state.settings else None
         if source is None:
             self._corner.say(
-                "This preset has no document. {open} opens one; {document.fact-check} there measures it."
+                "This preset has no document. {open} opens one; {document.fact-check} then checks its claims."
             )
             return
         if not any(p.source and p.source.document == source.document and p.claims for p in state.presets):
-            self._corner.say("No claim of this preset's document can be measured.")
+            self._corner.say("No claim in this preset's document can be measured.")
             return
         check, presets = fact_check.bundled(source.document, state.presets)
         self._screen.app.push_screen(FactCheckScreen(self._lab, check, presets))
@@ -108,7 +108,8 @@ class Pages:
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
                 self._corner.say(
-                    f"Starting {name}; it measures in turns with the others. The device slider selects it."
+                    f"Starting {name}; it takes turns with the other environments. The device "
+                    "slider selects it."
                 )
             elif name:
                 self._lab.add_host(name)
@@ -155,6 +156,6 @@ class Pages:
         try:
             self._corner.say(f"Written: {self._lab.saved.export_shown(key, folder, picture)}")
         except OSError as error:
-            self._corner.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
+            self._corner.say(f"Cannot write to {folder}: {error.strerror}", "error")
         except ValueError as error:
             self._corner.say(f"Nothing was exported: {error}", "error")

@@ -22,7 +22,7 @@ class Player:
         """Yield the command palette's entries for the background runs."""
         for run, file in self._lab.state.background.items():
             words = f"open the background run {run[:8]}"
-            yield words, "Show its progress so far.", partial(self.play, file), "unattended ssh hangup"
+            yield words, "Show the progress of this run.", partial(self.play, file), "unattended ssh hangup"
 
     def command(self, do: str, *by: int) -> None:
         """Pass a command such as `pause` to the replay."""
@@ -33,7 +33,7 @@ class Player:
         from tuilab.tui.screens.menu import MenuScreen
 
         page = MenuScreen(
-            "Replay", await self._lab.saved.offers(), typed="or the path of a recorded file, then enter",
+            "Replay", await self._lab.saved.offers(), typed="or the path of a recording, then press enter",
             empty="No run has been saved yet. Type the path of a recorded file below.",
         )  # fmt: skip
         self._screen.app.push_screen(page, self.play)
@@ -65,7 +65,7 @@ class Player:
             return
         steps = tour(state.presets, state.machine, state.verdicts)
         if not steps:
-            self._corner.say("No preset here has a claim to measure.", "warning")
+            self._corner.say("No preset on this machine has a claim to measure.", "warning")
             return
 
         async def done() -> None:

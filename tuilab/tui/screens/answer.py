@@ -20,8 +20,8 @@ class AnswerScreen(Page[None]):
     HELP = """\
 ## The answer in full
 
-The complete answer: the sentence, its certainty and what its intervals cover, each arm, each claim of the
-document with verdict and evidence, every caveat, advice, and how it was measured.
+This page shows the complete answer: the sentence, its certainty and the scope of its intervals, each arm,
+each claim of the document with verdict and evidence, every caveat, advice, and how it was measured.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A,q,enter", "close", "close", show=False, id="answer.close")

@@ -28,14 +28,14 @@ class Arms(SelectionList[str]):
     HELP = """\
 ## Which arms are drawn
 
-**{arms.turn}** shows or hides an arm, **{arms.all}** shows all, **{arms.only}** only the one under the
-cursor. The last row is for ghosts: earlier runs, drawn faintly under this one. Hidden arms are still
-measured.
+**{arms.turn}** shows or hides an arm, **{arms.all}** shows all arms, **{arms.only}** shows only the arm
+under the cursor. The last row is for ghosts: earlier runs, drawn faintly under this run. Hidden arms are
+still measured.
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "select", "show or hide", show=False, id="arms.turn"),
-        Binding("o", "only", "draw only this one", show=False, id="arms.only"),
+        Binding("o", "only", "draw only this arm", show=False, id="arms.only"),
         Binding("a", "all", "draw all", show=False, id="arms.all"),
     ]
 
@@ -80,7 +80,7 @@ class ArmsScreen(Page[None]):
             prompt = Content(f"  ghosts of {plural(ghosts, 'earlier run')}")
             rows.append(Selection(prompt, GHOSTS, self._viewing.ghosts))
         if not rows:
-            rows.append(Selection(Content("No run yet, so there are no arms."), "", disabled=True))
+            rows.append(Selection(Content("There is no run yet, so there are no arms."), "", disabled=True))
         with framed(
             Container(),
             "Draw",

@@ -40,12 +40,12 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-The text, and below it the mistakes in its code as a measurement. **{document.next}
-{document.previous}** go from finding to finding, and the text follows. Under the findings are the presets
-that measure what the examples intended: **{document.turn}** goes there, opening one measures it,
-**{document.fact-check}** measures the claims of all of them. **{document.prove}**, or opening a finding,
-proves it: the lab measures the recognised op and shape, and shows by which factor the document's figure is
-off on this machine; pressed again, it stops. The document's own code never runs.
+At the top is the text, below it the measurement mistakes in its code. **{document.next}
+{document.previous}** go to the next or previous finding, and the text scrolls to it. Under the findings are
+presets that measure what the examples intended: **{document.turn}** moves to the presets, opening a preset
+measures it, **{document.fact-check}** checks the claims of all presets. **{document.prove}**, or opening a
+finding, proves the finding: the lab measures the recognised op and shape, and shows the factor by which the
+document's figure is wrong on this machine. Press it again to stop. The document's own code never runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),
@@ -91,7 +91,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
             self.run_worker(self._prove(found, proof), exit_on_error=False)
         else:
             code = found.code if isinstance(found, Finding) else "What was not resolved"
-            text = f"{code} cannot be proved by a measurement; {listed(list(PATTERNS))} can."
+            text = f"A measurement cannot prove {code}; it can prove {listed(list(PATTERNS))}."
             self.notify(text, markup=False)
 
     async def _prove(self, found: Finding, proof: Proof) -> None:
@@ -132,7 +132,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
             check = fact_check.of_presets(self._heading, presets)
             self.app.push_screen(FactCheckScreen(self._lab, check, presets))
         else:
-            text = "No claim of this document is tied to one of its benchmarks."
+            text = "No claim in this document belongs to one of its benchmarks."
             if self._report.presets:
                 text += " Open a preset below it to measure that benchmark."
             self.notify(text, markup=False)
@@ -158,7 +158,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
             if report.presets:
                 yield Items(of_presets(report.presets))
             else:
-                why = "the findings say why" if self._found else "no timed op was recognised in it"
+                why = "the findings give the reasons" if self._found else "no timed op was recognised"
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:

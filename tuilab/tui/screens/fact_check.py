@@ -30,10 +30,10 @@ class FactCheckScreen(Page[None], Hearing):
     HELP = """\
 ## Fact-check
 
-The claims of a document, in order. Each is measured with the budget *quick*, one after another, and gets its
-mark: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
+The claims of a document, in order. The lab measures one claim after another with the budget *quick* and
+marks it: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
 **{fact-check.turn}** stops and resumes. **{fact-check.page}** writes a page stamped with machine and date.
-The runs are in the history too.
+The history keeps the runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),
@@ -99,7 +99,7 @@ The runs are in the history too.
         try:
             self._said = f"written: {write_page(self.check, folder, ending)}"
         except OSError as error:
-            self._said = f"nothing could be written to {folder}: {error.strerror}"
+            self._said = f"cannot write to {folder}: {error.strerror}"
         self._show_going()
 
     def _show(self) -> None:

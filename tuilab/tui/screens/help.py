@@ -28,21 +28,22 @@ MARKED = re.compile(r"\*\*|`")
 WORDS = """\
 ## Words
 
-- An **arm** is one way to do the same work: on a device, in a mode, with its input *resident* (on the device
-  already) or *copied* (brought there in each call). Each line of a picture is an arm.
-- The **modes**: *eager* runs op by op from Python, *graph* is one `tf.function`, *xla* compiles that.
-- A **block** is a few calls that are timed together. A **round** is one block of each arm, in random order.
-- `[339 346]` is the **95% interval**: in 95 of 100 such runs it holds the true median. **±** is half of it.
+- An **arm** is one way to do the same work: on a device, in a mode, with its input *resident* (already on
+the device) or *copied* (moved there in each call). Each line of a plot is an arm.
+- The **modes**: *eager* runs op by op from Python, *graph* is one `tf.function`, *xla* compiles that
+function.
+- A **block** is a few calls timed together. A **round** is one block of each arm, in random order.
+- `[339 346]` is the **95% interval**: in 95 of 100 such runs it contains the true median. **±** is half its
+width.
 - The **crossover** is the size from which another arm is faster.
 - **Dispatch** is the time that Python and TensorFlow need to hand an op to the device.
-- A **roof** is the most that a device can do: operations or bytes per second.
-- The **canary** is a small fixed task in each round: if it slows down, something else keeps the machine
-  busy.
-- A **ghost** is an earlier run, drawn faintly under this one. A **baseline** is the run that others are
-  compared with.
+- A **roof** is a device's maximum rate, in operations or bytes per second.
+- The **canary** is a small fixed task in each round: if it slows down, other work keeps the machine busy.
+- A **ghost** is an earlier run, drawn faintly under the current run. A **baseline** is the run that other
+runs are compared with.
 """
 """The terms used on the screens."""
-OTHERS = "Other keys: a `keymap.toml` in your configuration folder, as the README shows."
+OTHERS = "To change keys, write a `keymap.toml` in your configuration folder, as the README shows."
 
 
 class HelpScreen(Modal[None]):
@@ -66,7 +67,7 @@ class HelpScreen(Modal[None]):
 
     def compose(self) -> ComposeResult:
         with framed(VerticalScroll(), "Help", "{help.search} searches, {page.close} closes"):
-            yield LineInput(placeholder="a word, then enter", id="search")
+            yield LineInput(placeholder="type a word, then press enter", id="search")
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
                 # Markdown creates a widget per cell, which would delay the page by a second.
@@ -92,7 +93,7 @@ class HelpScreen(Modal[None]):
         await self.query("VerticalScroll > Static, VerticalScroll > Markdown").remove()
         await self.query_one(VerticalScroll).mount_all(
             draw_table(block) if block.startswith("|") else Markdown(block)
-            for block in found or ["Nothing here contains these words."]
+            for block in found or ["No help text contains these words."]
         )
 
 

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 NONE_YET = (
-    "No run has been saved yet. {history.back} goes back: {run} measures one there, and it is kept "
-    "automatically. {history.import} imports a recording, also one from another machine."
+    "No run has been saved yet. {history.back} goes back: {run} then measures a run and saves it. "
+    "{history.import} imports a recording, also from another machine."
 )
 ALONE = (
-    "Mark two runs or more with {history.mark}, then {history.compare}. One run alone is compared with the "
-    "baseline of its workload, but none is pinned ({history.baseline})."
+    "Mark two runs or more with {history.mark}, then {history.compare}. A single run is compared with "
+    "its workload's baseline, but no baseline is pinned ({history.baseline})."
 )
 TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
@@ -87,15 +87,15 @@ class HistoryScreen(Modal[str], Hearing):
     HELP = """\
 ## The history
 
-Every run is saved here while it runs, latest first; the list reads only what it shows. **{history.find}**
+Every run is saved here while it runs, latest first; the list reads only the rows that it shows.
+**{history.find}**
 finds as you type: each word must occur in a run's preset or its title, machine, answer, note, tags or id;
-`#word` looks in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
-
-The **ratio** is how many times as long the next arm takes as the fastest; `≈ 1×` if they are equal within
-10%, `≈` if the noise decides nothing. **{history.mark}** marks runs; a key acts on all that are
-marked, or on the one under the cursor. **{history.compare}** compares the marked ones, or one with the
-baseline. A **ghost** is drawn under the live plot of the same workload; so is a **baseline**, and other runs
-are compared with it. Neither is ever pruned.
+`#word` looks in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` look only in the
+named field. The **ratio** is the time of the next arm divided by that of the fastest; `≈ 1×` means equal
+within 10%, `≈` means no significant difference. **{history.mark}** marks runs; a key acts on all marked
+runs, or on the run under the cursor. **{history.compare}** compares the marked runs, or one run with the
+baseline. A **ghost** is drawn under the live plot of the same workload. A **baseline** is drawn there too,
+and other runs are compared with it. Neither is ever pruned.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "find", id="history.find"),
@@ -114,8 +114,8 @@ are compared with it. Neither is ever pruned.
         Binding("g", "pin('ghost')", "ghost", tooltip="pin as ghost, or unpin", id="history.ghost"),
         Binding("e", "export", "export", id="history.export"),
         Binding("i", "import", "import", tooltip="import a recording", id="history.import"),
-        Binding("p", "prune", "prune", tooltip="delete old runs; asks first", id="history.prune"),
-        Binding("x", "stop", "stop", tooltip="stop what is running", id="history.stop"),
+        Binding("p", "prune", "prune", tooltip="delete old runs, after asking", id="history.prune"),
+        Binding("x", "stop", "stop", tooltip="stop the current task", id="history.stop"),
         Binding("r", "again", "refresh the list", show=False, id="history.again"),
         Binding("question_mark,f1", "app.help", "help", id="history.help"),
         Binding("escape", "back", "back", show=False, id="history.back"),
@@ -251,7 +251,8 @@ are compared with it. Neither is ever pruned.
             self.say(f"{titled([row])} has no rounds, so there is nothing to replay.", WARN)
         elif self.lab.state.running:
             self.say(
-                "A run is in progress, and a replay would end it: stop it in the lab ({stop}) first.", WARN
+                "A run is in progress, and a replay would end it: first stop the run in the lab ({stop}).",
+                WARN,
             )
         else:
             self.dismiss(row.run)
@@ -279,7 +280,7 @@ are compared with it. Neither is ever pruned.
         """
         if self.going is not None:
             # The sentence is stored in the note, because the next progress report would overwrite it at once.
-            self.going.note = ". Only one thing runs at a time."
+            self.going.note = ". Only one task can run at a time."
             self.say(self.going.words(), WARN)
             return None
         self.going = CancellableProgress(what)
@@ -319,7 +320,7 @@ are compared with it. Neither is ever pruned.
     def action_stop(self) -> None:
         """Stop the current operation."""
         if self.going is None:
-            self.say("Nothing is running here.")
+            self.say("No task is running.")
         else:
             self.going.stop()
             self.say(self.going.words())
@@ -330,7 +331,7 @@ are compared with it. Neither is ever pruned.
         """Compare the marked runs, or compare the run under the cursor with its baseline."""
         entries = self._chosen()
         if len(entries) > MOST:
-            self.say(f"At most {MOST} runs are compared at once; {len(entries)} are marked.", WARN)
+            self.say(f"At most {MOST} runs can be compared at once; {len(entries)} are marked.", WARN)
         elif entries and (going := self._begin("Reading " + plural(max(2, len(entries)), "run"))):
             call = partial(acts.compared, entries=entries, going=going)
             self._act(self.history.do(call), self._compared, going)
@@ -379,7 +380,10 @@ are compared with it. Neither is ever pruned.
         """Delete runs; `u` restores them."""
         shown, entries = self.lab.state.shown, self._chosen()
         if shown.running and any(entry.run == shown.run for entry in entries):
-            self.say("One of these is still running: stop it in the lab ({stop}) before you delete it.", WARN)
+            self.say(
+                "One of these runs is still in progress: stop it in the lab ({stop}) before you delete it.",
+                WARN,
+            )
         elif entries:
             self._act(self.history.do(partial(acts.delete, entries=entries)), self._deleted)
 

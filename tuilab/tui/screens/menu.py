@@ -126,7 +126,7 @@ class MenuScreen(Page[str]):
                 line = PathInput if self._suggester else LineInput
                 yield line(self._begun, select_on_focus=True, **given)
             elif self._find:
-                yield FindInput(placeholder="a part of it")
+                yield FindInput(placeholder="part of a name")
 
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items

@@ -30,8 +30,9 @@ class RunsCompared(Page[None]):
 ## Runs compared
 
 Each arm's median time per call in each run, with its 95% interval, and its ratio to the first run, or to
-the one pinned as baseline; for sweeps, at each size that was measured. Runs are not interleaved, so a
-difference counts only if the two intervals do not overlap; otherwise it says *within the noise*. Machines,
+the pinned baseline; for sweeps, at each measured size. Runs are not interleaved, so a
+difference counts only if the two intervals do not overlap; otherwise the table shows *within the noise*.
+Machines,
 software, work and parameters that differ are listed above the table: they may be the cause.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -87,7 +88,7 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
             )
         )
         lines += [Content.styled(f"  ≠ {warning}", "$warning") for warning in warnings]
-    left_out = f"Left out: {plural(found.left_out, 'size')} at which one run alone was measured."
+    left_out = f"Left out: {plural(found.left_out, 'size')} that only one run measured."
     messages = [found.note, left_out if found.left_out else ""]
     lines += [Content.styled(each, "$foreground-muted") for each in messages if each]
     return Content("\n").join(lines)
@@ -111,7 +112,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
             if figure is not None and figure.bounds
         ),
         noun="arm",
-        empty="No arm has a figure in two of these runs at the same size, so there is nothing to compare.",
+        empty="No arm was measured at the same size in two of these runs, so there is nothing to compare.",
     )
 
 

@@ -13,8 +13,8 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
-ABOUT = f"""The sizes of each argument, as in {EXAMPLE}: a dimension with a name becomes a slider. \
-Integers take a range, as in int32[32]:0..999; a Python value is typed as it is, such as 5."""
+ABOUT = f"""Type the shape of each argument, such as {EXAMPLE}; named dimensions become sliders. \
+Integers take a range, as in int32[32]:0..999. Type a Python value as it is, such as 5."""
 
 
 class ShapesScreen(Page[Sequence[str]]):

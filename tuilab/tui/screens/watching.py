@@ -72,7 +72,7 @@ DRAWN_S = 0.1
 """Minimum seconds between two paints."""
 GO_ON, STOP = "on", "stop"
 LEAVING = (
-    Offer(GO_ON, "let it continue", "in this terminal; the page is printed when it ends"),
+    Offer(GO_ON, "let the program continue", "in this terminal; the page is printed when it ends"),
     Offer(STOP, "it stops", "like Ctrl-C; its last output appears in this terminal"),
 )
 
@@ -199,18 +199,22 @@ class WatchScreen(Screen[None]):
     HELP = """\
 ## A watched program
 
-The **verdict** is at the top. Below it are the changes to make, largest saving first: each with its line,
-the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a change of
-the step (XLA, larger batches, a graph, float32, mixed precision): the program's own step is captured, and
-measured before and after the change. The same key stops that. **{table.preset}** opens the preset that shows
+The **verdict** is at the top. Below it are the recommended changes, largest saving first: each with its
+line, the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a
+change of
+the step (XLA, larger batches, a graph, float32, mixed precision): it captures the program's own step and
+measures the step before and after the change. The same key stops the trial. **{table.preset}** opens the
+preset that shows
 the same problem, with this program's sizes. Steps are timed continuously; parts and ops come from short
-windows of TensorFlow's profiler. The verdict states what watching costs.
+windows of TensorFlow's profiler. The verdict includes the cost of watching.
 
-**{watch.catch}** captures the program's step, or in Functions the one under the cursor: at its next call it
-is retraced, saved with its variables as a folder, and opened in the lab, where you can move its sliders. For
+**{watch.catch}** captures the program's step or, in the Functions view, the function under the cursor. At
+its next call, the function is retraced, saved to a folder with its variables, and opened in the lab, where
+you can move its sliders. For
 a program on another host, run `tuilab watch` there.
 
-The program has its own terminal; Output shows its last lines. **{watch.type}** types a line into it,
+The program has its own terminal; the Output view shows its latest lines. **{watch.type}** types a line into
+it,
 **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the program should continue.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -430,9 +434,9 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             if line is not None:
                 self.watching.type(line + "\n")
 
-        text = "It reads what you type, as in its own terminal."
+        text = "The program reads the line as if typed in its own terminal."
         self.app.push_screen(
-            MenuScreen("Type into the program", typed="a line, then enter", empty=text), typed
+            MenuScreen("Type into the program", typed="type a line, then press enter", empty=text), typed
         )
 
     def action_catch(self) -> None:
@@ -454,7 +458,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         told, finding = event.caught, self._trying
         if told.problem:
             self._trying = None
-            self.say(f"It could not be captured: {told.problem.splitlines()[0]}", "error")
+            self.say(f"The step could not be captured: {told.problem.splitlines()[0]}", "error")
             return
         if finding is not None:
             self.run_worker(self._measure(told.folder, finding), group=TRIAL)
@@ -480,7 +484,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
                 try:
                     self.say(f"Written: {export(FORMATS[key](self.watching.page), kinds[key])}")
                 except OSError as error:
-                    self.say(f"Nothing could be written to {Path.cwd()}: {error.strerror}", "error")
+                    self.say(f"Cannot write to {Path.cwd()}: {error.strerror}", "error")
 
         offers = [Offer(key, key, f".{end}") for key, end in kinds.items()]
         self.app.push_screen(MenuScreen("Export to the current folder", offers), chosen)
@@ -511,7 +515,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         """Open the preset that demonstrates the finding under the cursor."""
         finding = self.findings.row
         if finding is None or not finding.preset:
-            self.say(f"No preset shows {finding.code}." if finding is not None else "Nothing was found.")
+            self.say(f"No preset shows {finding.code}." if finding is not None else "No finding is selected.")
             return
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
@@ -527,10 +531,12 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
                 raise LookupError(why)
             name = self.watching.catch()
         except (LookupError, OSError) as error:
-            self.say(f"Nothing can be tried: {error}.", "warning")
+            self.say(f"No change can be tried: {error}.", "warning")
             return
         self._trying = finding
-        self.say(f"{name} will be captured at its next call, measured and tried. {{table.select}} stops.")
+        self.say(
+            f"{name} will be captured at its next call and measured with the change. {{table.select}} stops."
+        )
 
     async def _measure(self, folder: str, finding: Bottleneck) -> None:
         tried = await attempt(folder, finding, self.watching.page, self.watching.python)
@@ -550,7 +556,10 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
 class WholePage(modal.Page[None]):
     """The page as scrollable text."""
 
-    HELP = "## The whole page\n\nAs printed without a screen, and saved in the history.\n"
+    HELP = (
+        "## The whole page\n\nThis is the page as `tuilab watch` prints it without a screen and "
+        "saves it in the history.\n"
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A,q,enter", "close", "close", show=False, id="whole.close")
     ]
@@ -575,7 +584,7 @@ def notes(page: Page) -> str:
     lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
     if page.python:
         lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
-    return "\n".join(lines) or "Nothing to note yet."
+    return "\n".join(lines) or "No notes yet."
 
 
 class Findings(Table[Bottleneck]):
@@ -659,7 +668,7 @@ class AccountTable(Table[says.AccountLine]):
     """The table of the program's time by line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "open or close the line", id="table.select"),
+        Binding("enter", "select", "expand or collapse the line", id="table.select"),
     ]
 
 

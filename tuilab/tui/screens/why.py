@@ -32,8 +32,8 @@ class WhyScreen(Page[None]):
 ## Why this device
 
 The **doctor** checks driver, libraries, environment and TensorFlow's own list, and names the cause in one
-line with the command that fixes it. The **forecast** says for each op of the open preset whether a GPU of
-this TensorFlow would run it, from the kernel registry; it says nothing about time. **{why.again}** checks
+line with the command that fixes it. The **forecast** uses the kernel registry to show which ops of the open
+preset this TensorFlow could run on a GPU; it does not predict times. **{why.again}** checks
 again.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +49,7 @@ again.
         self._seconds, self._at_most = 0, LIMIT_S
 
     def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Why this device", "{why.again} looks again, {page.close} closes"):
+        with framed(VerticalScroll(), "Why this device", "{why.again} checks again, {page.close} closes"):
             yield self._doctor
             yield self._forecast
 
@@ -65,7 +65,10 @@ again.
     def _look(self) -> None:
         self.run_worker(self._tell_forecast(), group="forecast", exclusive=True, exit_on_error=False)
         if self._lab.diagnosis is None and self._lab.state.asked:
-            words = "The doctor waits for the run to end, so as not to disturb it; press {why.again} then."
+            words = (
+                "The doctor does not start during a run, to avoid disturbing it; press {why.again} "
+                "when the run has ended."
+            )
             self._doctor.update(spoken(self, words))
         else:
             self.run_worker(self._tell_diagnosis(), group="doctor", exclusive=True, exit_on_error=False)
@@ -74,7 +77,8 @@ again.
         if any(worker.group == "doctor" and not worker.is_finished for worker in self.workers):
             self._seconds += 1
             words = (
-                f"The doctor is looking: {self._seconds} s of at most {self._at_most}. {{page.close}} closes."
+                f"The doctor is examining this machine: {self._seconds} s of at most "
+                f"{self._at_most}. {{page.close}} closes."
             )
             self._doctor.update(spoken(self, words))
 
@@ -92,7 +96,7 @@ again.
     async def _tell_diagnosis(self) -> None:
         if self._lab.diagnosis is None:
             self._seconds = 0
-            self._doctor.update("The doctor is looking…")
+            self._doctor.update("The doctor is examining this machine…")
         report = self._lab.diagnosis or await self._lab.doctor(self._compiling)
         lines = doctor_text(report, self._room).splitlines()
         heads = ((line, STYLES.get(line[:LABEL].strip(), "$primary")) for line in lines)
@@ -103,7 +107,7 @@ again.
         state = self._lab.state
         if state.settings is None:
             return
-        waits = "when the run is over" if state.asked else "while the worker looks"
+        waits = "when the run has ended" if state.asked else "when the worker answers"
         words = f"The forecast for {state.settings.title} will appear {waits}."
         self._forecast.update(Content.styled(words, "$primary"))
         try:

@@ -14,14 +14,13 @@ class DeviceView(View):
     HELP = """\
 ## Device
 
-What the machine is doing right now. One bar for each logical CPU; memory; the worker's own load. For each
-GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory; clocks;
-power; the PCIe link, which slows down while idle; why the clocks are held back, if they are; and who is **on
-it**: each process with its user, its memory on the GPU, and the share of the GPU's processors that it kept
-busy. What this machine cannot report is listed below with the reason.
-
-Below, as large as there is room, the last two minutes, from the lab's start on: load, memory, the worker, GPU
-use, its memory, its clock and its copies over PCIe, the newest at the right.
+The current activity of the machine: a bar for each logical CPU, memory, and the worker's own load. For each
+GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory;
+clocks; power; the PCIe link, which slows down while idle; why the clocks are reduced, if they are; and the
+processes **on it**, each with its user, its memory on the GPU, and the share of the GPU's processors that
+it kept busy. Values that this machine cannot report are listed below, with the reason. If there is room,
+plots at the bottom show the last two minutes, newest on the right: load, memory, the worker, and the GPU's
+use, memory, clock and PCIe copies.
 """
     wants = Change.REPORT
 
@@ -32,7 +31,9 @@ use, its memory, its clock and its copies over PCIe, the newest at the right.
     def draw(self) -> None:
         panel = self.query_one(DevicePanel)
         if self.lab.state.replay:
-            panel.empty = "A replay shows no devices: the figures would be today's, not the recording's."
+            panel.empty = (
+                "A replay shows no devices, because the current figures do not belong to the recording."
+            )
             panel.show_samples(())
         else:
             panel.empty = "Reading the counters of this machine…"

@@ -25,9 +25,9 @@ class PhasesView(View):
     HELP = (
         Phases.HELP
         + """
-For a model, the table below shows the layers in a call of that arm: share of the call, arithmetic, bytes, and
-how close the layer comes to which roof. XLA merges layers, so for an XLA arm these are the fastest graph's.
-Other name scopes, such as the optimizer's, have rows too; the last row is the rest.
+For a model, the table below shows the layers in a call of that arm: share of the call, arithmetic, bytes,
+and how close the layer comes to its roof. XLA merges layers, so an XLA arm shows the layers of the fastest
+graph arm. Other name scopes, such as the optimizer's, also have rows; the last row is the remainder.
 """
     )
 

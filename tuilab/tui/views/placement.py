@@ -44,8 +44,8 @@ class PlacementLog(Static):
     HELP = """\
 ## Placement
 
-How many ops ran on which device, and why. The Placement view (**{view-placement}**, or a click) lists every
-op, with a filter.
+The number of ops on each device, and why they ran there. The Placement view (**{view-placement}**, or a
+click) lists every op, with a filter.
 """
 
     def __init__(self, lab: Lab) -> None:
@@ -79,12 +79,12 @@ class PlacementView(View):
     HELP = """\
 ## Placement
 
-At the top, how many ops ran where, and why, starting with those that did not run where requested; for a
-model, its layers follow with the places of their ops.
-**{table.select}** shows the rows of a group, *every op* all of them. Below, each op as observed: the device
-that computed it, the memory that holds its output if that is elsewhere, and the reason if it is not the
-requested device. A copy between devices has its own row, with its bytes; ops that the optimiser folded
-away are counted. **{table.filter}** filters, **{table.order}** sorts by the next column.
+At the top: how many ops ran on each device and why, starting with ops that did not run where requested. For
+a model, its layers follow. **{table.select}** shows the rows of a group; *every op* shows all rows. Below,
+each op as observed: the device that computed it, the memory that holds its output if that is on another
+device, and the reason if the op did not run where requested. A copy between devices has its own row, with
+its bytes; ops that the optimiser removed are counted. **{table.filter}** filters, **{table.order}** sorts
+by the next column.
 """
     DEFAULT_CSS = """
     PlacementView OptionList { height: auto; max-height: 40%; background: transparent; }
@@ -109,7 +109,7 @@ away are counted. **{table.filter}** filters, **{table.order}** sorts by the nex
         if state.run and state.running:
             self.table.empty = "The placement is recorded after the warm-up."
         elif state.status == "ok":
-            self.table.empty = "No op of this run was observed."
+            self.table.empty = "No op was observed in this run."
         if version(state) != self._drawn:
             self._drawn = version(state)
             self.table.labels = {arm: known.label for arm, known in state.arms.items()}

@@ -19,10 +19,10 @@ class RooflineView(View):
 ## Roofline
 
 Both axes are logarithmic: operations per byte that a call must move, and operations per second. The lines are
-this machine's own roofs, measured once (`tuilab machine`): the slope is what its memory or cache can feed,
-the level what its arithmetic can do in that dtype. A point far below every line is bound by something else:
-starting the call, copies, or its input. In a sweep the sizes of an arm are joined. Each arm shows its share
-of the roof and what binds it.
+this machine's own roofs, measured once (`tuilab machine`): the slope is the bandwidth of its memory or
+cache, the level is its arithmetic rate in that dtype. A point far below every line has another limit:
+starting the call, copies, or its input. In a sweep, a line connects the sizes of an arm. The text shows
+each arm's share of the roof and its limit.
 """
 
     def compose(self) -> ComposeResult:
@@ -41,7 +41,7 @@ of the roof and what binds it.
         chart, lines = Chart(), list[str]()
         if result is not None:
             plot.empty = (
-                "How much work a call of this run does is not known, so it cannot be compared with a roof."
+                "The amount of work per call of this run is unknown, so it cannot be compared with a roof."
             )
             chart = roofline_chart(state, drawn.__contains__)
             lines = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]

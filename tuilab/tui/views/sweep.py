@@ -31,14 +31,14 @@ class SweepView(View):
     HELP = """\
 ## Sweep
 
-Until the first point, you see the warm-up, which is not counted. Then both axes are logarithmic. A point is
-the median at that size, with its 95% interval; `◌` is an unfinished one, which no sentence uses; `┊` is
-where two arms cross, found by bisection, with its interval shaded. The slider shows the crossover too.
-**{plot.before} {plot.next}** (or a click) move along a curve, and the slider moves with you; below are the
-answer at that size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is
-faster there. **{sweep.measure}** measures there. A dashed line is the best case on a GPU you do not have,
-from its data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes
-that the preset names.
+Before the first point, the plot shows the warm-up, which is not counted. Both axes are logarithmic. A point
+is the median at that size, with its 95% interval; `◌` is an unfinished point, which no sentence uses; `┊`
+is a crossover found by bisection, with its interval shaded. The slider shows the crossover too.
+**{plot.before} {plot.next}** (or a click) move along a curve, and the slider follows; below are the answer
+at that size and the placement of its ops. The frame has the colour of the device that is faster at that
+size. **{sweep.measure}** measures that size. A dashed line is the best case on a GPU you do not have,
+from its data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the
+axes given by the preset.
 """
 
     wants = Change.FIGURES | Change.PROGRESS  # the plot shows the progress until the first point

@@ -27,17 +27,18 @@ class TimelineView(View):
     HELP = """\
 ## Timeline
 
-A few calls of one arm under TensorFlow's profiler, in a separate pass: the profiler slows calls down, so no
-figure of the other views comes from here. It starts with the fastest GPU arm, if there is one.
-**{timeline.arm}** profiles the next arm, **{timeline.again}** the same one again, **{timeline.pick}** lists
-them all. Below, the ops by their time in one call. The profile is saved with the run: a replay shows the arms
-profiled then.
+The timeline shows a few calls of one arm under TensorFlow's profiler. They run in a separate pass, because
+the profiler slows calls down; the figures in other views do not come from these calls. It starts with the
+fastest GPU arm, if there is one.
+**{timeline.arm}** profiles the next arm, **{timeline.again}** profiles the same arm again,
+**{timeline.pick}** lists all arms. Below are the ops, sorted by their time in one call. The profile is
+saved with the run, so a replay can show it.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "profile(1)", "next arm", id="timeline.arm"),
         Binding("P,shift+p", "pick", "pick an arm", id="timeline.pick"),
-        Binding("V", "profile(0)", "profile it again", show=False, id="timeline.again"),
+        Binding("V", "profile(0)", "profile again", show=False, id="timeline.again"),
     ]
 
     def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:

@@ -39,11 +39,12 @@ class AnswerPanel(LineWidget):
     HELP = """\
 ## The answer
 
-What the run says, in a sentence: the median time per call with its 95% interval in brackets, ratios, and
-where one arm overtakes another. **{answer}**, a click or the wheel opens all of it. The mark at the right is
+The result of the run in a sentence: the median time per call with its 95% interval in brackets, ratios, and
+the size at which one arm overtakes another. **{answer}**, a click or the wheel opens the full answer. The
+mark at the right is
 the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
-untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, and where the values are not
-the document's. Where the answer is cut, what a GPU could give at most stands there too.
+untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, or if the values are not the
+document's. If the answer is cut off, the best case on a GPU appears there too.
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:

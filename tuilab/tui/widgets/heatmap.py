@@ -33,10 +33,10 @@ class HeatMap(LineWidget, can_focus=True):
     HELP = """\
 ## Heat map
 
-A sweep over two parameters. Each cell has the color and marker of the arm that is faster there, and the
-speedup; the stronger the color, the larger the ratio. `≈` on a neutral ground: equal within the
-noise. The bottom line describes the cell under the cursor, which **{map.left} {map.down} {map.up}
-{map.right}** or a click move.
+A sweep over two parameters. Each cell shows the color and marker of the faster arm, and the speedup; a
+stronger color means a larger ratio. `≈` on a neutral background means equal within the noise. The bottom
+line describes the cell under the cursor. **{map.left} {map.down} {map.up} {map.right}** or a click moves
+the cursor.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -446,14 +446,14 @@ class Plot(LineWidget, can_focus=True):
 
 Each series has a marker, a hue and a label at the height of its last point or its median.
 
-- In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, the shade
-  behind it its 95% interval. Faint series are earlier runs.
+- In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, and the
+shading behind it is its 95% interval. Faint series are earlier runs.
 - In **Sweep**, both axes are logarithmic; a bar through a point is its 95% interval; `┊` is the crossover
   and the shading next to it is its interval.
 - Axes grow in steps and do not scroll, so a curve stays where it was.
-- **{plot.before} {plot.next}** move along a series from point to point, **{plot.up} {plot.down}** to the next
-  series; so does the mouse. The line at the top describes the point; a click holds it and adds its caveats,
-  **{plot.release}** releases it.
+- **{plot.before} {plot.next}** move from point to point along a series, **{plot.up} {plot.down}** go to
+another series; you can also use the mouse. The line at the top describes the point; a click keeps it there
+and adds its caveats, **{plot.release}** releases it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -22,7 +22,7 @@ class Race(LineWidget):
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
     def __init__(self) -> None:
-        super().__init__(empty="No arm has a time yet.")
+        super().__init__(empty="No arm has been timed yet.")
         self._racers: Sequence[Racer] = ()
         self._marks: Mapping[str, Mark] = {}
         self._begun = 0.0

@@ -59,12 +59,13 @@ class Slider(LineWidget, can_focus=True):
 One parameter of the scenario, with its value on the left and its upper end on the right.
 
 - **Drag** the thumb or click on the track; **{slider.less} {slider.more}** go to the next stop,
-  **{slider.less-fine} {slider.more-fine}** in fine steps, **{slider.less-page} {slider.more-page}** in large
-  ones, **{slider.least} {slider.most}** as far as the other parameters allow.
-- **{slider.type}** to type a value: `65536`, `64k`, `1M`.
+**{slider.less-fine} {slider.more-fine}** move in fine steps, **{slider.less-page} {slider.more-page}** in
+large steps, **{slider.least} {slider.most}** go as far as the other parameters allow.
+- **{slider.type}** lets you type a value: `65536`, `64k`, `1M`.
 - `•` on the track is a value from the document: **{slider.next-mark}** and **{slider.previous-mark}** jump
-  from one to the next.
-- `┊` is the measured crossover, `═` its 95% interval. `╌` is out of reach now; moving there says why.
+to the next and previous one.
+- `┊` is the measured crossover, `═` its 95% interval. `╌` is a range that other parameters exclude; moving
+there shows the reason.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -56,15 +56,15 @@ def of_gpus(bench: Bench) -> list[Caveat]:
             out.append(Caveat(run=bench.run, code="emulated", message=words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
             words = (
-                f"TensorFlow has no machine code for {gpu.name}, of capability {gpu.compute_capability}: "
-                "each kernel is compiled from PTX at its first use and cached, which lengthens first calls"
+                f"TensorFlow has no machine code for {gpu.name}, of capability {gpu.compute_capability}"
+                ": each kernel is compiled from PTX on first use and cached, which lengthens first calls"
             )
             out.append(Caveat(run=bench.run, code="ptx", message=words))
         dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
         if {"float32", "tf32"} <= dtypes:
             words = (
-                f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may use "
-                "one's plan of a convolution or product for the other; to be sure, run each alone (--dtype)"
+                f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may reuse the "
+                "convolution or product plan of one for the other; run each alone to avoid this (--dtype)"
             )
             out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
     return out
@@ -80,7 +80,7 @@ def kept_memory(bench: Bench) -> list[Caveat]:
     for name in sorted(used & sizes.keys()):
         peak = bench.context.tf.config.experimental.get_memory_info(name)["peak"]
         if peak >= KEPT_SHARE * sizes[name]:
-            words = f"TensorFlow keeps at least {size(peak)} of {name} from others until this worker ends"
+            words = f"TensorFlow reserves at least {size(peak)} on {name} until this worker ends"
             out.append(Caveat(run=bench.run, code="gpu-memory-kept", message=words))
     return out
 
@@ -91,7 +91,7 @@ def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
     if abs(step) < CLOCK_STEP_S:
         return []
     way = "forward" if step > 0 else "back"
-    words = f"the wall clock was set {way} by {seconds(abs(step))} during the run; no figure is taken from it"
+    words = f"the wall clock was set {way} by {seconds(abs(step))} during the run; no figure depends on it"
     return [Caveat(run=run, code="clock-stepped", message=words)]
 
 
@@ -134,7 +134,7 @@ def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     if half is not None and half <= budget.precision and n >= budget.rounds:
         return None
     reached = f"at ± {percent(half)}" if half is not None else "without an interval"
-    why = ", whose times drift too slowly for an interval" if half is None and n >= MIN_SAMPLES else ""
+    why = ", because the times drift too slowly for an interval" if half is None and n >= MIN_SAMPLES else ""
     target = f"target ± {percent(budget.precision)} and {budget.rounds} rounds"
     words = f"time ran out {reached} after {plural(n, 'round')}{why} ({target})"
     return Found("precision", words)

@@ -61,7 +61,7 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     begun = time.perf_counter()
     if cell.call_s > _longest_s(cell):
         account, found = (
-            _apart(bench, cell, f"a call of {seconds(cell.call_s)} is too long to be profiled"),
+            _apart(bench, cell, f"a call of {seconds(cell.call_s)} is too long to profile"),
             None,
         )
     else:
@@ -98,9 +98,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
     taken = record(bench.context.tf, cell.case, stopwatch, time_s, cell.call_s, _most_calls(cell))
     bench.check()
     if len(taken.data) > LARGEST:
-        return _apart(
-            bench, cell, f"the profile of its calls is too large to read ({size(len(taken.data))})"
-        ), None
+        return _apart(bench, cell, f"the profile is too large to read ({size(len(taken.data))})"), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
     # Times from a device's own clock are compared with the rounds, not scaled to match them.
@@ -137,7 +135,7 @@ def account_of(
     seconds that Python's own code takes in some calls.
     """
     if not found.calls or not any(found.phases.values()):
-        return unknown(plain_s, "the profiler lost the calls")
+        return unknown(plain_s, "the profiler recorded no calls")
     opaque = family(device) != "CPU" and not any(
         line.device != HOST and line.events for line in recording.lines
     )
@@ -155,7 +153,7 @@ def account_of(
     )
     if not opaque:
         return account
-    return msgspec.structs.replace(account, note="the profiler could not see into the device")
+    return msgspec.structs.replace(account, note="the profiler could not record the device")
 
 
 def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:

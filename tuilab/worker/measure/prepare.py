@@ -84,7 +84,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
         return f"no GPU is visible to TensorFlow: {machine.no_gpu}" if machine.no_gpu else "no GPU is visible"
     same = [name for name in names if family(name) == kind]
     listed = ", ".join(same) if same else "none"
-    return f"{arm.device} is not among this machine's devices of that kind ({listed})"
+    return f"this machine has no {arm.device}; its {kind} devices: {listed}"
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
@@ -95,8 +95,8 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
     if observed == arm.device:
         return ""
     if not observed:
-        return f"asked for {arm.device}, but no op ran there, so there is no figure"
-    return f"asked for {arm.device}, but the work ran on {observed}" + (f": {why}" if why else "")
+        return f"{arm.device} was requested, but no op ran there, so there is no figure"
+    return f"{arm.device} was requested, but the work ran on {observed}" + (f": {why}" if why else "")
 
 
 def computed(tf: Any, outputs: Any) -> str:
@@ -217,7 +217,7 @@ def _scrutinise(
             ran = partial(executed, bench.context.tf, cell.case, sync)
             found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic, ran)
     except Exception as error:
-        text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {text_of(error)}"
+        text = f"{cell.arm.id}: not examined: {type(error).__name__}: {text_of(error)}"
         bench.context.log(text, bench.run)
     point = cell.point if bench.request.sweep else None
     bench.flag(caveat(bench.run, each, cell.arm.id, point) for each in found)
@@ -297,7 +297,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
     """Return the observations of one call; None if observing it failed."""
-    bench.progress("recording where it runs", arm=cell.arm.id)
+    bench.progress("recording the placement", arm=cell.arm.id)
     try:
         found = observe(
             bench.context, cell.case, cell.arm, hlo=first_s <= HLO_FIRST_CALL_S and not bench.rounds

@@ -63,7 +63,7 @@ def of_graph(
         return []
     asked = Asked(function.get_concrete_function(*case.arguments).graph)
     if not case.copies and not asked.total:
-        return [Found(VANISHED, "its graph computes nothing: it returns what existed before it was traced")]
+        return [Found(VANISHED, "its graph computes nothing: it returns values that existed before tracing")]
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
@@ -76,7 +76,9 @@ def of_graph(
     if asked.total and sum(asked.merged_work.values()) >= LEAST_MERGED * whole:
         op = max(asked.merged_work, key=asked.merged_work.__getitem__)
         number, again = asked.made[op], asked.merged[op]
-        found.append(Found("merged", f"{again:,} of the {number:,} {op} repeat another and are merged"))
+        found.append(
+            Found("merged", f"{again:,} of the {number:,} {op} duplicate another one and are merged")
+        )
     for gone, why in (
         (asked.dead, "is not in its graph, because nothing uses the result"),
         (asked.constant, "was done once, during tracing, because it takes no input"),
@@ -208,8 +210,8 @@ class KerasLoop(Exception):
 def refusal(name: str) -> str:
     """Return why a function that calls this Keras loop has no graph, and the step to return instead."""
     return (
-        f"model.{name} is a loop around its own graphs, which a graph cannot contain; for one step "
-        f"as a graph, return `lambda: {INSTEAD[name]}`"
+        f"model.{name} is a loop around its own graphs, which a graph cannot contain; to measure one "
+        f"step as a graph, return `lambda: {INSTEAD[name]}`"
     )
 
 
@@ -351,7 +353,9 @@ class OwnCode:
         taken = min(seen.taken for seen in self.later)
         if mode == "eager" and ops == 0:
             if outside or taken:
-                text = "TensorFlow computes nothing in a call: NumPy or Python does, always on the CPU"
+                text = (
+                    "TensorFlow computes nothing in a call; NumPy or Python does the work, always on the CPU"
+                )
             elif one and all(a is b for a, b in zip(one, other, strict=False)):
                 text = "no TensorFlow op ran in a call: it returns an earlier result"
             else:
@@ -377,7 +381,7 @@ class OwnCode:
             yield Found(
                 "retraced",
                 f"your function is retraced in each call: {again[0]} gets a new Python value each time, "
-                "or is made a tf.function inside the call; pass tensors, and decorate it once",
+                "or a tf.function is created inside the call; pass tensors, and decorate the function once",
             )
 
     def _alike(self) -> Iterator[Found]:
@@ -392,11 +396,11 @@ class OwnCode:
         if each:
             yield Found(
                 "builds-anew",
-                f"it builds {plural(each, 'variable')} in each call; build them once, outside",
+                f"it creates {plural(each, 'variable')} in each call; create them once, outside the call",
             )
         elif self.first.built:
             number = plural(self.first.built, "variable")
-            yield Found("built-late", f"it builds {number} in its first call, which is timed separately")
+            yield Found("built-late", f"it creates {number} in its first call, which is timed separately")
 
     def _drawn(self, mode: str) -> Iterator[Found]:
         if any(seen.seeded for seen in self.later):

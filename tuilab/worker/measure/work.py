@@ -27,7 +27,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
             work = bench.workload.work(values, arm)
         except Exception as error:  # this code belongs to an installed workload; its arms are measured anyway
             bench.context.log(
-                f"{arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
+                f"{arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
             )
             continue
         yield known(bench, arm, point, work)
@@ -48,7 +48,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
         work = timed.work = work_of(found, compiled=timed.arm.mode == "xla")
     except Exception as error:
         bench.context.log(
-            f"{timed.arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
+            f"{timed.arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
         )
         return
     yield known(bench, timed.arm, timed.point, work)
@@ -74,7 +74,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
         if other is None or not any(name.endswith(f"({_BY_DATA})") for name in other.uncounted):
             continue
         if seen is not None and seen.flop is not None:
-            note = f"{other.note}; loops with eager mode's number of iterations"
+            note = f"{other.note}; loops counted with the iterations seen in eager mode"
             yield known(
                 bench,
                 each,
@@ -98,7 +98,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
             yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 
 
-_EAGER = "if eager mode is measured too, it is counted"
+_EAGER = "measure eager mode too to count it"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:

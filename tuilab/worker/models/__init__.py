@@ -94,7 +94,10 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
     except (Exception, RecursionError) as error:
         if old and not opening.trust:
             name = sanitize_line(path.name, 100)
-            how = f"tf_keras.models.load_model('{name}').export('exported') writes a SavedModel that opens"
+            how = (
+                f"tf_keras.models.load_model('{name}').export('exported') writes a SavedModel that "
+                "Keras 3 can open"
+            )
             text = f"it was saved by {old}, and this Keras 3 cannot restore it; {how}"
             raise InputError(name, old, how, text) from error
         if isinstance(error, InputError):

@@ -81,7 +81,7 @@ def stated(name: str, how: str) -> None:
     """Raise InputError because `--input` was given for a model that does not need it. how: how the model
     states its inputs.
     """
-    expected = f"no shape: the model states its inputs ({how}); use --set for open sizes"
+    expected = f"no shape: the model defines its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
 
 
@@ -295,7 +295,7 @@ class Given:
             self._tied |= dict.fromkeys(agreeing, name)
         self.open = tuple(name for name in self.open if name not in self._tied)
         self.said += tuple(
-            f"{name.capitalize()} sets {tied} too: they must be equal." for tied, name in self._tied.items()
+            f"{name.capitalize()} also sets {tied}: they must be equal." for tied, name in self._tied.items()
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
@@ -412,13 +412,13 @@ class Given:
         if dtype == "string":
             if known.below:
                 return f"{known.below:,} different words"
-            return "words of its vocabulary" if known.words else "words of a short list"
+            return "words from its vocabulary" if known.words else "words from a short list"
         if dtype == "bool":
-            return "true and false at random"
+            return "random true and false"
         if known.flags:
-            return "0 and 1 at random"
+            return "random 0 and 1"
         if known.words:
-            return "keys of its table"
+            return "keys from its table"
         if dtype.startswith(("int", "uint")) or known.below:
             kind = {"uint8": 256, "int8": 128}.get(dtype, 2**63)
             columns = "".join(f", in column {at} to {below - 1:,}" for at, below in known.columns[:4])

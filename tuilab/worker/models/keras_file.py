@@ -137,7 +137,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     variants = [Variant(INFERENCE, "The model's call, as in predict().", does="predicting")]
     trains = all(dtype.startswith(("float", "bfloat")) for _, dtype in outputs) and model.trainable_weights
     if own_step:
-        lines = ("Its training is not measured: the class has its own train_step.",)
+        lines = ("Training is not measured, because the class has its own train_step.",)
     elif trains:
         step = "One training step: forward, loss, gradients, optimizer."
         variants.append(Variant(TRAINING, step, does="training"))
@@ -151,7 +151,7 @@ def workload(path: Path, opening: Opening) -> Workload:
             Choice(
                 name="dtype",
                 label="precision",
-                help="Keras policy of every layer that computes in float32.",
+                help="Keras dtype policy for every layer that computes in float32.",
                 default=FLOAT32,
                 options=POLICIES,
             ),
@@ -199,7 +199,7 @@ def _build(
 ) -> Case:
     tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
     if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
-        raise Unavailable("XLA compiles only numbers, and this model takes strings")
+        raise Unavailable("XLA cannot compile strings, and this model takes strings")
     given.copied(b.arm.input)
     if policy != FLOAT32 and any(part["class_name"] in _QUANTISED for part in _parts(opened.config)):
         if policy == "mixed_float16":
@@ -311,9 +311,9 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     if found is None:
         raise InputError(
             name,
-            "a subclassed model that was not built with known shapes",
-            "--input NAME=float32[batch=32,64] for each argument of its call, or its SavedModel, which "
-            "model.export(folder) writes",
+            "a subclassed model built without known shapes",
+            "--input NAME=float32[batch=32,64] for each argument of its call, or its SavedModel, written by "
+            "model.export(folder)",
         )
 
     def put(leaf: Any) -> Any:
@@ -332,7 +332,10 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
         outputs = model(*args, **kwargs)
     except Exception as error:
         output = sanitize_error(error, 300)
-        text = f"its call cannot be traced ({output}); model.export(folder) writes a SavedModel, which opens"
+        text = (
+            f"its call cannot be traced ({output}); save it with model.export(folder) and open that "
+            "SavedModel"
+        )
         raise InputError(name, output, "a call of Keras ops", text) from error
     whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
@@ -351,8 +354,8 @@ def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
     names = {getattr(a, "__name__", "") for a in last}
     chosen = {"softmax": "categorical_crossentropy", "sigmoid": "binary_crossentropy"}
     loss = chosen.get(names.pop() if len(names) == 1 else "", "mean_squared_error")
-    why = f"The file's compile cannot be restored ({lost})" if lost else "The file has no loss"
-    return loss, (f"{why}: a training step takes {loss.replace('_', ' ')} and Adam.",)
+    why = f"The compile settings in the file cannot be restored ({lost})" if lost else "The file has no loss"
+    return loss, (f"{why}: a training step uses {loss.replace('_', ' ')} and Adam.",)
 
 
 def _set(model: Any, loaded: Any) -> None:
@@ -446,20 +449,24 @@ def _described(path: Path) -> tuple[Any, int]:
                     _check_member(name, member)
                 names = {member.filename for member in members}
                 if "config.json" not in names:
-                    raise InputError(name, "no config.json in it", "a model written by model.save(…)")
+                    raise InputError(
+                        name, "no config.json in the archive", "a model written by model.save(…)"
+                    )
                 config = json.loads(archive.read("config.json"))
                 for member in members:
                     if member.filename.endswith(".h5"):
                         where = f"{name}/{sanitize_line(member.filename, 100)}"
                         check_tables(_seekable(archive, stream, member), where, path.stat().st_size)
         except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
-            raise InputError(name, f"a damaged archive ({error})", "a whole .keras file") from None
+            raise InputError(name, f"a damaged archive ({error})", "a complete .keras file") from None
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError(name, f"config.json cannot be read ({error})", "a whole .keras file") from None
+            raise InputError(
+                name, f"config.json cannot be read ({error})", "a complete .keras file"
+            ) from None
     if not isinstance(config, dict):
-        raise InputError(name, "config.json does not describe a model", "a whole .keras file")
+        raise InputError(name, "config.json does not describe a model", "a complete .keras file")
     return config, sum(member.file_size for member in members)
 
 
@@ -501,7 +508,7 @@ def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInf
 def _check_member(name: str, member: zipfile.ZipInfo) -> None:
     if member.filename.startswith("/") or ".." in Path(member.filename).parts:
         raise InputError(
-            name, f"{sanitize_line(member.filename, 100)} in it", "names inside the archive only"
+            name, f"{sanitize_line(member.filename, 100)} in it", "only names inside the archive"
         )
     if member.file_size > max(2**20, LARGEST_RATIO * member.compress_size):
         raise InputError(
@@ -514,7 +521,7 @@ def _check_member(name: str, member: zipfile.ZipInfo) -> None:
         raise InputError(name, f"config.json of {size(member.file_size)}", f"at most {size(LARGEST_CONFIG)}")
     if not _MEMBERS.fullmatch(member.filename):
         raise InputError(
-            name, f"{sanitize_line(member.filename, 100)} in it", "the members that model.save(…) writes"
+            name, f"{sanitize_line(member.filename, 100)} in it", "the members written by model.save(…)"
         )
 
 
@@ -527,14 +534,14 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
         with h5py.File(path, "r") as file:
             text = file.attrs.get("model_config")
             if text is None:
-                raise InputError(name, "weights alone", "a whole model, written by model.save('m.h5')")
+                raise InputError(name, "weights alone", "a complete model, written by model.save('m.h5')")
             config = json.loads(text)
             training = json.loads(file.attrs.get("training_config") or "null")
         if not isinstance(config, dict):
             raise InputError(name, "model_config does not describe a model", "a model's .h5 file")
         check_tables(path, name, path.stat().st_size)
     except OSError as error:
-        raise InputError(name, f"no HDF5 file that can be read ({error})", "a model's .h5 file") from None
+        raise InputError(name, f"not a readable HDF5 file ({error})", "a model's .h5 file") from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -563,7 +570,7 @@ def check_tables(file: Any, name: str, weighs: int) -> None:
     with h5py.File(file, "r") as whole:
         whole.visititems_links(look)
     if elsewhere:
-        raise InputError(name, sanitize_line(elsewhere[0], 200), "weights that are in the file")
+        raise InputError(name, sanitize_line(elsewhere[0], 200), "weights stored in the file")
     if held > max(ROOMY, MOST_UNPACKED * weighs):
         raise InputError(name, f"tables of {size(held)}", f"at most {MOST_UNPACKED} times its {size(weighs)}")
 
@@ -595,7 +602,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     module, registered = part.get("module"), part.get("registered_name")
     if kind in _CODE:
         raise InputError(
-            name, f"a {shown} layer, which runs code that is in the file", "--trust, if you trust the file"
+            name, f"a {shown} layer, which runs code from the file", "--trust, if you trust the file"
         )
     if isinstance(inner, dict):
         table = next((inner[key] for key in _TABLES if not _is_table(inner.get(key))), None)
@@ -621,7 +628,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
         own = module in (None, "builtins") and (kind == "function" or packaged)
         raise (CustomObjectError if own else InputError)(
             name,
-            f"{what}{of}, which is not a part of Keras that only computes",
+            f"{what}{of}, which is not among the Keras parts that only compute",
             "--code FILE.py that registers it, or --trust",
         )
 

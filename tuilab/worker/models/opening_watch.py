@@ -86,7 +86,7 @@ def _watch(pid: int) -> None:
         if (taken := _resident(pid) - before) > memory:
             why = f"it took {taken / 1e9:.1f} GB of memory, and {memory / 1e9:.1f} GB are allowed"
         elif time.monotonic() - begun > seconds:
-            why = f"it was not done after {seconds:.0f} s; a graph that never ends does that"
+            why = f"it was not finished after {seconds:.0f} s, for example because the graph never ends"
     if why:
         os.write(2, f"\ntuilab: opening the model was stopped: {why}\n".encode())
         os.kill(pid, signal.SIGKILL)

@@ -157,7 +157,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
     how = sanitize_line(f"{folder}:{others[0]}", 200)
-    return (f"This is its signature {sanitize_line(chosen, 100)}; it has {shown} too, as {how}.",)
+    return (f"This is its signature {sanitize_line(chosen, 100)}; it also has {shown}, as {how}.",)
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
@@ -195,7 +195,9 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
         else:
             shown = sanitize_line(key, 100)
             raise InputError(
-                f"{name}: input {shown}", "of any rank", f"one whose rank is known: --input {shown}={EXAMPLE}"
+                f"{name}: input {shown}",
+                "of unknown rank",
+                f"an input of known rank: --input {shown}={EXAMPLE}",
             )
         if spec.shape.rank is not None and own is not None:
             stated(str(key), f"{key} {spec.shape}")
@@ -213,7 +215,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
     try:
         graphs = SavedModel.FromString(read_regular(path, LARGEST_GRAPH)).meta_graphs
     except DecodeError:
-        raise InputError(f"{name}/saved_model.pb", "damaged", "a SavedModel that is whole") from None
+        raise InputError(f"{name}/saved_model.pb", "damaged", "a complete SavedModel") from None
     if not graphs:
         raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
     found: Counter[str] = Counter()
@@ -237,9 +239,9 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
 
 
 def _acts(found: Counter[str]) -> str:
-    """Format as `ops that write files: WriteFile × 1; ops that are not known to only compute: Foo × 2`."""
+    """Format as `ops that write files: WriteFile × 1; ops that are not known to be safe: Foo × 2`."""
     left, words = dict(found), []
-    for does, kinds in {**ACTS, "are not known to only compute": frozenset(found)}.items():
+    for does, kinds in {**ACTS, "are not known to be safe": frozenset(found)}.items():
         listed = [f"{sanitize_line(op, 100)} × {left.pop(op)}" for op in sorted(kinds & left.keys())]
         if listed:
             words.append(f"ops that {does}: {', '.join(listed[:MOST_NAMED])}")

@@ -135,7 +135,7 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     stuck = [row for row in rows if not row.gpu]
     kinds = _kinds([(row.op, row.dtype, row.reason) for row in stuck])
     if not yes:
-        return f"With this build, a GPU would run none of it: {kinds}."
+        return f"With this build, a GPU would run none of the ops: {kinds}."
     return f"With this build, a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
 
 
@@ -154,8 +154,10 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
     if not off:
         return f"{arm.label}: {'the one op' if total == 1 else f'all {total:,} ops'} ran on {arm.device}."
     kinds = _kinds(list(dict.fromkeys((node.op, node.dtype, node.reason) for node in stuck)))
-    rest = "the other one" if off == 1 else f"the other {off:,}"
-    return f"{arm.label}: {total - off:,} of {total:,} ops ran on {arm.device}; {rest} on the CPU: {kinds}."
+    rest = "1 op" if off == 1 else f"{off:,} ops"
+    return (
+        f"{arm.label}: {total - off:,} of {total:,} ops ran on {arm.device}; {rest} ran on the CPU: {kinds}."
+    )
 
 
 def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:

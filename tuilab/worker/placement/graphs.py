@@ -225,7 +225,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
         if name in left or name in constant:
             why = "computed once, when the graph was optimised"
         elif node.op in PASSING_ON:
-            why = "only passed its input on"
+            why = "only returned its input"
         else:
             why = "merged into another op, or its result is not used"
         yield Folded(name, node.op, short(node.device), types_of(node), why)

@@ -89,11 +89,9 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
     if kernel is None:
         return Forecast(False, _missing(kernels, dtype, gpu_kernels))
     if followed := _followed(kernels):
-        text = (
-            f"it runs where its {followed} is, which is on the host unless the data was prefetched to the GPU"
-        )
+        text = f"it runs on the device of its {followed}: the host, unless the data was prefetched to the GPU"
         if followed == "queue":
-            text = "it runs where its queue is, and a queue keeps its elements in host memory"
+            text = "it runs on the device of its queue, and a queue keeps its elements in host memory"
         evidence = (
             f"the handle of the {followed} decides its device; the {kernel.device} kernel only allows it"
         )
@@ -141,7 +139,9 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
     dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu]
     if not gpu_kernels:
         return Reason(
-            "no-kernel", "this TensorFlow is built without GPU kernels", "not even MatMul has one registered"
+            "no-kernel",
+            "this TensorFlow is built without GPU kernels",
+            "not even MatMul has a registered GPU kernel",
         )
     if dtypes and dtype:
         return Reason(
@@ -219,7 +219,7 @@ def _no_gpu(around: Surroundings) -> Reason | None:
 def _scope(placed: Placed) -> Reason | None:
     if not placed.requested or placed.requested != placed.observed:
         return None
-    return Reason("scope", f"{placed.requested} was asked for", f"a device scope names {placed.requested}")
+    return Reason("scope", f"{placed.requested} was requested", f"a device scope names {placed.requested}")
 
 
 def _resource(placed: Placed) -> Reason | None:
@@ -233,7 +233,7 @@ def _colocation(placed: Placed) -> Reason | None:
     if not placed.colocated_with:
         return None
     other = placed.colocated_with
-    return Reason("colocation", f"it must stay with {other}", f"the node's class is loc:@{other}")
+    return Reason("colocation", f"it is colocated with {other}", f"the node's class is loc:@{other}")
 
 
 PIPELINE = Reason(
@@ -251,7 +251,7 @@ def _unknown(placed: Placed) -> Reason:
     return Reason(
         "unknown",
         f"TensorFlow chose {placed.observed}",
-        "a GPU kernel exists, and nothing requested explains the choice",
+        "a GPU kernel exists, and no request in the code explains the choice",
     )
 
 
@@ -263,5 +263,5 @@ def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
     if would.gpu:
         return f"{first.text}; {reasons[1].text}"
     if would.reason.code == "host-memory":
-        return f"{first.text}; a GPU would not compute this either: {would.reason.text}"
-    return f"{first.text}; a GPU would not run this either: {would.reason.text}"
+        return f"{first.text}; even a GPU would not compute it: {would.reason.text}"
+    return f"{first.text}; even a GPU would not run it: {would.reason.text}"

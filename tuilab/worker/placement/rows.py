@@ -55,7 +55,7 @@ class Rows:
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
             elif isinstance(item, Copy):
                 count, size = seen.copies[item]
-                yield Row(_copy_row(item.what, item, size, count, "it was asked for"))
+                yield Row(_copy_row(item.what, item, size, count, "this device was requested"))
             elif item.xla:
                 yield from self._xla(item)
             else:

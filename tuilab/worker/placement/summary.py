@@ -92,7 +92,7 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
         if node.requested == requested != node.device:
             return f"{node.op}: {node.reason}"
     elsewhere = next((n for n in working if family(n.memory or n.device) != family(requested)), None)
-    return f"{elsewhere.op}: {elsewhere.reason}" if elsewhere else f"nothing asks for {requested}"
+    return f"{elsewhere.op}: {elsewhere.reason}" if elsewhere else f"no code requests {requested}"
 
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:

@@ -36,7 +36,7 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
     workload, scenario = load(question.scenario)
     arm = question.arm
     if absent := missing_device(context.machine, arm):
-        raise InputError("arm", arm.id, f"an arm whose device is here: {absent}")
+        raise InputError("arm", arm.id, f"an arm on an available device: {absent}")
     try:
         case = workload.build(ArmBuild(context, "", arm, scenario.parameters))
     except Unavailable as error:
@@ -126,14 +126,17 @@ def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Seq
 
 def _no_device_events() -> str:
     """Return why the profile of a GPU arm shows nothing on the GPU. Not verified on a GPU."""
-    text = "the profiler could not see into the GPU, so its kernels and copies are missing here"
+    text = "the profiler could not record the GPU, so its kernels and copies are missing here"
     try:
         restricted = "RmProfilingAdminOnly: 1" in _DRIVER_PARAMETERS.read_text()
     except OSError:
         restricted = False
     if restricted:
         return (
-            f"{text}: the driver lets only the administrator profile (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES); "
+            f"{text}: the driver allows only administrators to profile "
+            "(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES); "
             "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0"
         )
-    return f"{text}; the worker's log says why (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES is the usual cause)"
+    return (
+        f"{text}; the worker's log gives the reason (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES is the usual cause)"
+    )

@@ -47,7 +47,7 @@ def rate() -> Check:
         figure=ratio,
         limit="1 ± 0.001",
         passed=abs(ratio - 1) <= RATE,
-        message=f"over {RATE_S} s it runs {abs(ratio - 1) * 1e6:.0f} ppm off the time of day",
+        message=f"over {RATE_S} s it deviates from the time of day by {abs(ratio - 1) * 1e6:.0f} ppm",
     )
 
 
@@ -69,7 +69,7 @@ def slope(context: Context, *, long: bool) -> Check:
     # An interrupted spin is not the clock's fault; the fastest reading of each is the least interrupted.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
-        message += f"; the machine is uneven: the quickest of each have a slope of {quickest:.4f}"
+        message += f"; the machine's speed varies: the shortest of each length have a slope of {quickest:.4f}"
     return Check(
         name="spin-slope",
         figure=figure,

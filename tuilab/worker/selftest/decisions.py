@@ -90,9 +90,9 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
     return Check(
         name="a-a",
         figure=wrong / runs,
-        limit=f"≤ 5%, by chance up to {most} of {runs}",
+        limit=f"≤ 5%; chance allows up to {most} of {runs}",
         passed=wrong <= most,
-        message=f"an arm compared with itself was called different in {wrong} of {runs} runs",
+        message=f"an arm compared with itself was reported as different in {wrong} of {runs} runs",
     )
 
 
@@ -117,14 +117,16 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     middle = statistics.median(estimate.ratio for estimate in found)
     expected = noise.told(SLOWER)
     fewest = wanted(expected, runs, len(noise.runs))
-    message = f"5% more work was detected in {hits} of {runs} runs, as {percent(middle - 1)} in the median"
+    message = (
+        f"5% more work was detected in {hits} of {runs} runs, with a median estimate of {percent(middle - 1)}"
+    )
     if expected is not None and expected < FOUND:
-        message += f"; this machine's noise lets {percent(expected)} of them detect it"
+        message += f"; with this machine's noise, {percent(expected)} of the runs can detect it"
     return Check(
         name="slowdown",
         figure=hits / runs,
         limit=f"≥ {percent(fewest / runs)}"
-        + ("" if fewest == FOUND * runs else ", as the noise here allows"),
+        + ("" if fewest == FOUND * runs else ", limited by the noise on this machine"),
         passed=hits >= fewest,
         message=message,
     )
@@ -138,11 +140,11 @@ def resolution(noise: Noise) -> Check | None:
     return Check(
         name="least-difference",
         figure=least,
-        limit="what the machine allows",
+        limit="none: it depends on the machine",
         passed=True,
         message=(
             f"a run of {ROUNDS} rounds ({seconds(noise.run_s)}) detects a difference of {percent(least)} "
-            f"here nine times in ten; detecting {percent(TOLD)} takes about {seconds(seconds_s)}"
+            f"in nine of ten runs on this machine; detecting {percent(TOLD)} takes about {seconds(seconds_s)}"
         ),
     )
 
@@ -188,9 +190,9 @@ def drifting(context: Context, *, long: bool) -> Check:
         if (drifted := movement(steady)) is not None:
             moved[drifted[0] > 0] += 1
     fewest, most = wanted(expected / runs, runs, runs), allowed(FALSE_ALARMS, runs)
-    message = f"a drift of {percent(GROWTH)} was noticed in {found} of {runs} runs"
+    message = f"a drift of {percent(GROWTH)} was detected in {found} of {runs} runs"
     if fewest < FOUND * runs:
-        message += f"; this machine's noise lets {expected} of them notice it"
+        message += f"; with this machine's noise, {expected} runs can detect it"
     message += f"; a steady pace was flagged as slower in {moved[True]} runs, as faster in {moved[False]}"
     return Check(
         name="drift",

@@ -27,7 +27,7 @@ from tuilab.workloads import find
 FRESH, FORKS = 3, 9
 ARM = Arm("CPU:0", "graph", dtype="float32", variant="whole")
 BUDGET = Budget(name="quick", warm_s=0.2, warm_limit_s=1.0, precision=1.0, rounds=20, limit_s=2.0)
-LIMIT = "the 99% interval of forked / fresh holds 1"
+LIMIT = "the 99% interval of forked / fresh contains 1"
 LONGEST_S = 60.0
 
 
@@ -62,7 +62,8 @@ def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
         passed=low <= 1 <= high,
         message=(
             f"{len(forks)} forked processes take {math.exp(apart):.3f} [{low:.3f} {high:.3f}] of the time "
-            f"of {len(fresh)} fresh ones; a difference below {percent(math.expm1(half))} goes unseen"
+            f"of {len(fresh)} fresh processes; a difference below {percent(math.expm1(half))} "
+            "would go undetected"
         ),
     )
 

@@ -32,7 +32,7 @@ from tuilab.worker.roofs import measure_roofs
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 LISTEN_S = 2.0
-QUIET = "others use ≤ 25% of the processors; hardly any waits or interruptions"
+QUIET = "other processes use ≤ 25% of the processors; few waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
 """Hz. No processor on sale exceeds this clock."""
@@ -55,7 +55,9 @@ def idle(seen: Pressure | None) -> Check:
     """Check that no other process used the processors before the test."""
     doubt = contention(seen) if seen else None
     message = (
-        f"NOT IDLE: {doubt.message}" if doubt else f"others used {_describe_load(seen)} of the processors"
+        f"NOT IDLE: {doubt.message}"
+        if doubt
+        else (f"other processes used {_describe_load(seen)} of the processors")
     )
     return Check(name="idle", figure=_others(seen), limit=QUIET, passed=doubt is None, message=message)
 
@@ -64,7 +66,7 @@ def still_idle(during: Mapping[str, Pressure]) -> Check:
     """Check that no other process used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
-    message = f"others used {_describe_load(worst)} of the processors at most, during any check"
+    message = f"other processes used at most {_describe_load(worst)} of the processors during any check"
     if doubts:
         name = next(iter(doubts))
         message = f"NOT IDLE during {', '.join(doubts)}: {doubts[name].message}"
@@ -93,7 +95,7 @@ def hog(context: Context) -> Check:
         passed=doubt is not None,
         message=doubt.message
         if doubt
-        else f"busy processes were not detected: others used {_describe_load(seen)}",
+        else f"the test's CPU hogs were not detected: other processes appeared to use {_describe_load(seen)}",
     )
 
 
@@ -131,8 +133,8 @@ def roofline(context: Context) -> Check:
         limit="≤ 1",
         passed=rate <= bound,
         message=(
-            f"a matrix product at {size(rate).removesuffix('B')}FLOP/s at best; "
-            f"the processor can do {size(bound).removesuffix('B')}FLOP/s at most"
+            f"a matrix product reached at most {size(rate).removesuffix('B')}FLOP/s; "
+            f"the processor's maximum is {size(bound).removesuffix('B')}FLOP/s"
         ),
     )
 
@@ -163,7 +165,7 @@ def shares(context: Context) -> Check:
     found = [roof for arm in state.arms.values() if (roof := against_roof(state, arm, 0)) is not None]
     highest = max((roof.share for roof in found if roof.share is not None), default=None)
     raised = sum("reached" in roof.roof for roof in found)
-    words = "none has a share of a roof" if highest is None else f"{percent(highest)} of a roof at most"
+    words = "no call has a share of a roof" if highest is None else f"at most {percent(highest)} of a roof"
     return Check(
         name="shares",
         figure=highest,
@@ -219,7 +221,7 @@ def link(context: Context) -> Check | None:
         figure=found.bytes_per_s / bound,
         limit="≤ 1",
         passed=found.bytes_per_s <= bound,
-        message=f"copies to {name} take {format_cost(found)}; its link carries {size(bound)}/s at most",
+        message=f"copies to {name} take {format_cost(found)}; its link carries at most {size(bound)}/s",
     )
 
 

@@ -38,7 +38,7 @@ PREFETCH = 2
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
         name="images",
-        help="Images in the data set; it repeats endlessly.",
+        help="Images in the data set, which repeats endlessly.",
         default=1_024,
         low=32,
         high=65_536,
@@ -54,7 +54,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(name="batch", help="Images in a batch.", default=32, low=1, high=512),
     Integer(
         name="host_cost",
-        help="Work of one processor per image, on top of the augmentation: real work, measured here.",
+        help="Processor time per image, in addition to the augmentation: real work, calibrated on "
+        "this machine.",
         unit="µs",
         default=1_000,
         low=0,
@@ -62,7 +63,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Choice(
         name="augment",
-        help="Random changes of each image: its brightness, and whether left and right are swapped.",
+        help="Random changes to each image: its brightness, and whether it is flipped left to right.",
         default=FLIPPED,
         options=(NONE, BRIGHT, FLIPPED),
     ),
@@ -85,25 +86,30 @@ PARAMETERS: tuple[Parameter, ...] = (
 VARIANTS = (
     Variant(
         "serial",
-        "One image after another, when a batch is asked for: TensorFlow's own rewrites, which would let the "
-        "map run ahead of the step or in parallel, are switched off.",
+        "One image at a time, on demand: TensorFlow's rewrites that would run the map ahead of the step "
+        "or in parallel are disabled.",
     ),
     Variant(
         "as-written",
-        "Plain map and batch: one image after another, but ahead of the step, since "
-        "TensorFlow itself adds a prefetch.",
+        "Plain map and batch: one image at a time, but ahead of the step, because TensorFlow adds a "
+        "prefetch.",
     ),
     Variant("parallel", "Several images at a time, without prefetching."),
-    Variant("prefetched", "Several images at a time, batches ahead of the step."),
+    Variant("prefetched", "Several images at a time, with batches prepared ahead of the step."),
     Variant(
-        "cached", "Prepared once and kept in memory; augmented each time, in parallel, ahead of the step."
+        "cached",
+        "Images are prepared once and kept in memory; each use augments them in parallel, ahead of the step.",
     ),
-    Variant(FROM_MEMORY, "Like prefetched, from memory even if the source is a TFRecord file."),
+    Variant(FROM_MEMORY, "Like prefetched, but from memory even if the source is a TFRecord file."),
     Variant(
         "python-loop",
-        "A loop in Python: each image changed by NumPy, then stacked to a batch and made a tensor.",
+        "A Python loop: NumPy changes each image, then the images are stacked into a batch and "
+        "converted to a tensor.",
     ),
-    Variant("in-step", "Like prefetched, but raw: scaled and augmented a batch at a time on the device."),
+    Variant(
+        "in-step",
+        "Like prefetched, but with raw images, which the device scales and augments one batch at a time.",
+    ),
 )
 
 AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
@@ -208,7 +214,7 @@ class Feed:
 def open_feed(b: Build) -> Feed:
     """Return the pipeline for the arm's variant, after reporting its facts and filling its cache."""
     if b.arm.variant == FROM_MEMORY and b.word("source") == "memory":
-        raise Unavailable("the source is memory already: see the variant prefetched")
+        raise Unavailable("the source is already memory: use the variant prefetched")
     shape, cost = shape_of(b.values), burn(b.tf, b.integer("host_cost"))
     hold = ExitStack()
     try:
@@ -358,14 +364,13 @@ def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
     b.fact(
         "map-device",
         place,
-        f"inside a scope for {b.arm.device} the mapped function's images came from the {place}",
+        f"inside tf.device('{b.arm.device}'), map() produced its images on the {place}",
     )
     b.fact("pipeline-start-s", feed.start_s, f"the pipeline was built in {seconds(feed.start_s)}")
     b.fact(
         "first-batch-s",
         feed.first_s,
-        f"the first batch came after {seconds(feed.first_s)}, "
-        f"later ones every {seconds(feed.drain.element_s)}",
+        f"the first batch took {seconds(feed.first_s)}, later batches {seconds(feed.drain.element_s)} each",
     )
     if not feed.serial:
         feed.drain.empty()
@@ -376,5 +381,5 @@ def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
         b.fact(
             "host-cost-us",
             cost.cost_s * 1e6,
-            f"each image costs the host {cost.cost_s * 1e6:.0f} µs of one processor, measured",
+            f"each image costs the host {cost.cost_s * 1e6:.0f} µs of processor time, as measured",
         )

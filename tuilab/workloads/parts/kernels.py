@@ -48,7 +48,8 @@ def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
     b.fact(
         f"kernel:{op}:{dtype}:{device}",
         there,
-        f"TensorFlow {b.tf.__version__} {has} {device} kernel of {op} for {dtype}, by its kernel registry",
+        f"TensorFlow {b.tf.__version__} {has} {device} kernel for {op} with {dtype}, according to "
+        "its kernel registry",
     )
 
 
@@ -59,7 +60,7 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
     nodes = _computing(b.tf, function, *inputs)
     missing = sorted({node.type for node in nodes if not _runs_on(node, "GPU")})
     held = any(_is_int32_only(b.tf, node) for node in nodes)
-    text = f"{what}: a GPU kernel for every op" + ", though those of int32 work in host memory" * held
+    text = f"{what}: a GPU kernel for every op" + ", but int32 kernels work in host memory" * held
     if missing:
         text = f"{what}: no GPU kernel for {', '.join(missing)}"
     b.fact("host-only-ops", len(missing), text)

@@ -37,7 +37,7 @@ def require(b: Build) -> None:
     if b.arm.dtype != "tf32":
         return
     if not b.arm.device.startswith("GPU"):
-        raise Unavailable("TF32 is how NVIDIA GPUs multiply float32; a CPU has none")
+        raise Unavailable("TF32 exists only on NVIDIA GPUs, not on a CPU")
     gpus = b.tf.config.list_physical_devices("GPU")
     index = min(int(b.arm.device.partition(":")[2]), len(gpus) - 1)
     capability = b.tf.config.experimental.get_device_details(gpus[index]).get("compute_capability")
