@@ -1,4 +1,4 @@
-"""What is cached, what is not, and what summarising a run imports."""
+"""The cached figures, the uncached ones, and the modules that summarising a run imports."""
 
 import subprocess
 import sys

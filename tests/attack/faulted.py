@@ -61,7 +61,7 @@ ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
 
 
 def load_commands() -> None:
-    """Import what commands need, so that a trial takes milliseconds."""
+    """Import the modules that commands need, so that a trial takes milliseconds."""
     for package in (
         "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
     ):  # fmt: skip

@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """Return what is wrong with an outcome; "" if nothing is."""
+    """Return the fault of an outcome; "" if it has none."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")

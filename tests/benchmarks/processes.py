@@ -1,4 +1,4 @@
-"""What makes processes differ: fresh ones against forked ones, from several zygotes, over several minutes.
+"""Measures why processes differ: fresh against forked ones, from several zygotes, over several minutes.
 
   python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to
   FILE

@@ -1,4 +1,4 @@
-"""What watching costs the watched program.
+"""Measures the cost of watching for the watched program.
 
   python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
 

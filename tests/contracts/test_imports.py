@@ -46,7 +46,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
 
 
 def test_watching_a_program_loads_no_lab():
-    """Its imports are part of what watching costs."""
+    """Its imports are part of the cost of watching."""
     loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
     assert not loaded & {
         "tuilab.lab.controller",

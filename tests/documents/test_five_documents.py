@@ -155,8 +155,8 @@ def shipped(document: str, example: int) -> list[Preset]:
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return whether a shipped preset has the same workload, and each parameter has the document's value or
-    has it as a mark.
+    """Return whether a shipped preset has the same workload, and whether each parameter has the document's
+    value, or a mark at it.
 
     A shipped preset may start at a smaller size than the document's, which its slider then marks; and it may
     set what the document leaves open.

@@ -1,4 +1,4 @@
-"""The emulated device itself: what tests may rely on."""
+"""The properties of the emulated device on which tests rely."""
 
 import json
 import os

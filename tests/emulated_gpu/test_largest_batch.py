@@ -140,7 +140,7 @@ HEAVY = pytest.mark.xfail(reason="11,755 inferences are reported, and 8,816 do n
         pytest.param("wide", (TRAINING,), marks=pytest.mark.long),
         pytest.param("deep", (INFERENCE, TRAINING), marks=pytest.mark.long),
         pytest.param("tall", (INFERENCE, TRAINING), marks=pytest.mark.long),
-        pytest.param("twice", (INFERENCE,), marks=pytest.mark.long),  # nothing in it can be trained
+        pytest.param("twice", (INFERENCE,), marks=pytest.mark.long),  # the model has nothing to train
         pytest.param("heavy", (INFERENCE,), marks=[pytest.mark.long, HEAVY]),
     ],
 )

@@ -71,7 +71,7 @@ def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState])
 
 
 def test_a_copy_is_drawn_between_the_memories_of_the_data(stft: tuple[list[Event], RunState]) -> None:
-    """The host sends what a GPU op computes in host memory: `_HostSend`."""
+    """The host sends the tensor that a GPU op computes in host memory: `_HostSend`."""
     _, state = stft
     from_host = [n for n in nodes(state, RESIDENT, "copy") if n.op.startswith("_HostSend")]
     assert from_host and {(n.device, n.to) for n in from_host} == {("CPU:0", "GPU:0")}

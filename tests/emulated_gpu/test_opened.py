@@ -41,7 +41,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
 
     asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
     worker.send(asked)
-    worker.send(requests.Cancel(id=asked.id))  # takes effect, whatever else is opened meanwhile
+    worker.send(requests.Cancel(id=asked.id))  # takes effect even if the worker is opening a GPU
     while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"

@@ -36,8 +36,8 @@ LONG = 6
 
 @dataclass
 class Outcome:
-    """The outcome of a trial. fault: the description of what failed, "" for nothing. left: processes. lost:
-    rounds.
+    """The outcome of a trial. fault: a description of the failure, "" for none. left: remaining processes.
+    lost: rounds.
     """
 
     fault: str = ""

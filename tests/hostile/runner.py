@@ -59,7 +59,7 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Answer(request=request.id, kind=request.kind, body=body))
 
     def refuse(self) -> None:
-        """Reject a request in the worker's own words."""
+        """Reject a request with the worker's own message."""
         self._on_event(Refused(request="", message=self.supply.text(), detail=self.supply.text()))
 
     async def measure(self, request: Measure) -> None:

@@ -20,14 +20,14 @@ def is_forbidden(character: str) -> bool:
 
 
 def faults_of(text: str) -> str:
-    """Return what is wrong with text for a terminal; "" if nothing is."""
+    """Return the fault of text for a terminal; "" if there is none."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""
 
 
 def segment_faults(segment: Segment) -> str:
-    """Return what is wrong with a piece of a line: a control, a link, an action, a character."""
+    """Return the fault of a piece of a line: a control, a link, an action, a character."""
     text, style, control = segment
     if control:
         return f"a control segment: {segment!r}"
@@ -40,7 +40,7 @@ def segment_faults(segment: Segment) -> str:
 
 
 def shown(app: App[object]) -> tuple[str, list[str]]:
-    """Return the screen's lines as text, and what is wrong with them."""
+    """Return the screen's lines as text, and the faults found in them."""
     texts, faults = [], []
     for segments in lines(app):
         texts.append("".join(segment.text for segment in segments))

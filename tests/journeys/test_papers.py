@@ -16,7 +16,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """The ways in which a user runs a line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""What a user types for a capitalised placeholder in the papers."""
+"""A user's text for each capitalised placeholder in the papers."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:

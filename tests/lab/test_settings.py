@@ -1,4 +1,4 @@
-"""What to measure, as set by sliders and switches."""
+"""The measurement settings, as set by sliders and switches."""
 
 import msgspec
 import pytest

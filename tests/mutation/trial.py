@@ -146,7 +146,7 @@ def save(reach: Reach, file: Path) -> None:
 
 
 def load(file: Path) -> Reach:
-    """Load what `save` wrote."""
+    """Load the data that `save` wrote."""
     return {
         name: {int(n): t for n, t in lines.items()} for name, lines in json.loads(file.read_text()).items()
     }

@@ -71,7 +71,7 @@ class Rig:
 
 
 def command(process: psutil.Process) -> str:
-    """Return what a process runs; empty if it has ended."""
+    """Return the command of a process; empty if the process has ended."""
     try:
         return " ".join(process.cmdline()) if process.is_running() else ""
     except (psutil.ZombieProcess, psutil.NoSuchProcess):

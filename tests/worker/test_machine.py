@@ -1,4 +1,4 @@
-"""What the worker reports about its GPUs, with a fake TensorFlow."""
+"""The worker's report about its GPUs, with a fake TensorFlow."""
 
 import sys
 from contextlib import nullcontext

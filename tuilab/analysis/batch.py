@@ -43,7 +43,9 @@ HOW = {
 
 
 def fitting(fits: Sequence[Fit]) -> list[str]:
-    """Return a sentence per device: the largest batch of each variant, and what ended the search."""
+    """Return a sentence per device: the largest batch of each variant, and the reason why the search
+    ended.
+    """
     out = []
     for device in dict.fromkeys(fit.device for fit in fits):
         own = [fit for fit in fits if fit.device == device]

@@ -307,7 +307,7 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
 
 
 def launches(arm: ArmState, point: int) -> str:
-    """Return what a call of the arm launches, such as `435 ops`; "" if not observed.
+    """Return the ops or programs that a call of the arm launches, such as `435 ops`; "" if not observed.
 
     `at least 8 ops` if a loop's length depends on the data; `one program` under XLA.
     """

@@ -104,7 +104,7 @@ def kill_all() -> None:
 
 
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return `environ`, plus what the child needs to find this package, plus `more`."""
+    """Return `environ`, plus the variables with which the child finds this package, plus `more`."""
     out = dict(environ) | more
     home = HOME.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:

@@ -123,7 +123,7 @@ def tree(rows: Iterable[AccountRow]) -> Line:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the headline: what the program did, for how long, and the line if it is known."""
+    """A part of the headline: an activity of the program, its seconds, and its line if known."""
 
     words: str
     seconds: float
@@ -131,7 +131,7 @@ class Part:
 
 
 def parts(rows: Sequence[AccountRow]) -> list[Part]:
-    """Return what the program did, longest first: calls to Keras by method, other time by kind."""
+    """Return the program's activities, longest first: calls to Keras by method, other time by kind."""
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None

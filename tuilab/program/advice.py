@@ -35,7 +35,7 @@ Need = Callable[[Case, Place], list[Unmet]]
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change, the preset that demonstrates it, and the conditions."""
+    """Advice for a finding: the change, the preset that demonstrates it, and the conditions."""
 
     change: str
     preset: str = ""

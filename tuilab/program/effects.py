@@ -201,7 +201,7 @@ ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update",
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
-    """Return True if a call in a loop receives what its earlier calls returned, as in text generation."""
+    """Return True if a call in a loop receives the results of its earlier calls, as in text generation."""
     tree = tree_of(sources.get(file, ""))
     around = [
         node

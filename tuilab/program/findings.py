@@ -616,7 +616,7 @@ def difference(described: list[list[list[object]] | None]) -> str:
     return found.most_common(1)[0][0] if found else ""
 
 
-# Python around and instead of the step
+# Python between the steps, and Python in place of a step
 
 
 def eager(case: Case) -> Iterator[Bottleneck]:

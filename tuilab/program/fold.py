@@ -272,8 +272,8 @@ class Process:
 
     @property
     def step(self) -> p.Key | None:
-        """What counts as a step: a gradient tape's line, or the tf.function with the most time; None if
-        unknown.
+        """The kind of call that counts as a step: a gradient tape's line, or the tf.function with the most
+        time; None if unknown.
         """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
         best = max(numbers, key=lambda key: self.calls[key].spent, default=None)
@@ -296,7 +296,7 @@ class Process:
 
     @property
     def kind(self) -> p.Kind:
-        """What counts as a step."""
+        """The kind of event that counts as a step."""
         key = self.step
         if key is None:
             return "batch" if self.waits.n >= FEW else "eager" if self.loops.n >= FEW else ""

@@ -152,7 +152,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""What a call of each name does to a model."""
+"""The effect on a model of a call of each name."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:

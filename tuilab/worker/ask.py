@@ -1,4 +1,4 @@
-"""Answers the requests that are not runs, each in a module of its own."""
+"""Answers the requests other than runs. A separate module answers each kind."""
 
 import importlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The doctor's probe of TensorFlow: import, build, device list, then a little work on the first GPU.
+"""Runs the doctor's probe of TensorFlow: import, build, device list, then a little work on the first GPU.
 
 `python -m tuilab.worker.doctor_probe` prints JSON lines (`tuilab.model.doctor.Stage`), one before and one
 after each step, so that a hang or a crash shows where it happened. TensorFlow's output goes to standard

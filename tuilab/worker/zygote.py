@@ -39,7 +39,7 @@ def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def kill(pid: int) -> None:
-    """Kill a worker that has not been waited for, and its session if it already has one."""
+    """Kill a worker that has not been reaped yet, and its session if it already has one."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:

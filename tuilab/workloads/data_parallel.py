@@ -70,8 +70,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the network's step (`images.step`), with weights read and written once by plain gradient
-    descent.
+    """Return the work of the network's step (`images.step`), with weights read and written once by plain
+    gradient descent.
     """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     # Keras multiplies float32 as TF32 if the GPU supports it.

@@ -43,7 +43,7 @@ def between(low: int, high: int, *, log: bool | None = None, unit: str = "", hel
 
 @dataclass
 class Spec:
-    """What the decorators declare about a function."""
+    """The declarations that decorators make about a function."""
 
     title: str = ""
     summary: str = ""
@@ -56,7 +56,7 @@ class Spec:
 def workload(
     *, title: str = "", summary: str = "", unit: str = "", axis: str = "", modes: Sequence[Mode] = MODES
 ) -> Callable[[F], F]:
-    """Declare more about a function: its title, what one call does, the sweep parameter, its modes."""
+    """Declare a function's title, the work of one call, its sweep parameter and its modes."""
 
     def decorate(function: F) -> F:
         spec = _spec(function)
@@ -105,9 +105,9 @@ def declaration(
     hints: Mapping[str, Any] | None = None,
     tensors: Collection[str] = (),
 ) -> Declaration:
-    """Return a function's declaration, from its signature. Raises InputError that names the parameter.
+    """Return a function's declaration, read from its signature. Raises InputError that names the parameter.
 
-    signature, hints: instead of Python's own. tensors: parameters that are not sliders.
+    signature, hints: used in place of those that Python reports. tensors: parameters that are not sliders.
     """
     spec = getattr(function, SPEC, None) or Spec()
     accepts = inspect.signature(function) if signature is None else signature

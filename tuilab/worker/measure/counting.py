@@ -559,9 +559,9 @@ def _is_known(handle: Any) -> bool:
 def _with_shapes(
     graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
 ) -> tuple[Any, list[Any]]:
-    """Return the graph with these input shapes (None: unchanged), and its outputs of these names.
+    """Return the graph with these input shapes (None: unchanged), and its outputs with these names.
 
-    operands: the call's arguments, which may show what variables and lists hold.
+    operands: the call's arguments, which may show the contents of variables and lists.
     """
     import tensorflow as tf
     from tensorflow.python.framework import func_graph

@@ -19,7 +19,9 @@ from tuilab.worker.tracebacks import lacks_memory, text_of
 from tuilab.workloads.base import Workload
 
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
-"""Seconds for measuring one arm's memory. Larger batches are extrapolated from what was measured by then."""
+"""Seconds for measuring the memory of one arm. Larger batches are extrapolated from the
+measurements so far.
+"""
 LONGEST_CALL_S = 4.0
 """Seconds. A batch whose call would take longer is not tried."""
 GROWTH, TELLING = 4, 0.05
@@ -73,7 +75,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
         bench.progress("finding the largest batch that fits", arm=arm.id)
         try:
             fit = _Search(bench, arm, batch).largest()
-        except Exception as error:  # the estimate from shapes stays
+        except Exception as error:  # keep the estimate from shapes
             bench.context.log(f"{arm.id}: no largest batch: {text_of(error)}", bench.run)
             continue
         if fit is not None:

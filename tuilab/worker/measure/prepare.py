@@ -203,7 +203,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Report if a call does not compute what was requested, or if its calls differ from each other."""
+    """Report a call that does not compute the requested work, or calls that differ from each other."""
     found: list[Found] = []
     try:
         if own is not None:

@@ -94,7 +94,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
     }
     wanted = set(asked.only or NAMES)
     if wanted & {"slowdown", "least-difference"}:
-        wanted.add("a-a")  # these checks use the noise that it measures
+        wanted.add("a-a")  # these checks need the noise that it measures
     return {name: made[name] for name in NAMES if name in wanted}
 
 

@@ -1,1 +1,1 @@
-"""Building blocks of several workloads, also used by the worker. None is a workload."""
+"""Building blocks shared by several workloads and by the worker. None of them is a workload."""
