@@ -56,7 +56,7 @@ class Made:
             return {"y": x * 2}
 
     def recursive(self) -> None:
-        """CVE-2022-23591: a function that calls itself overflows the stack."""
+        """CVE-2022-23591: a function calls itself, which overflows the stack."""
 
         def edit(graph: Any) -> None:
             library = graph.graph_def.library.function
@@ -74,7 +74,7 @@ class Made:
         self.saved("recursive", lambda x: {"y": x * 2}, edit)
 
     def image_bomb(self) -> None:
-        """A PNG of a few kilobytes whose pixels take gigabytes."""
+        """A PNG of a few kilobytes has pixels that take gigabytes."""
         import tensorflow as tf
 
         side = 20_000
@@ -93,7 +93,7 @@ class Made:
         self.saved("image_bomb", decodes)
 
     def constant_bomb(self) -> None:
-        """A constant of one number that claims to have billions."""
+        """A constant of one number claims to have billions."""
 
         def edit(graph: Any) -> None:
             for function in graph.graph_def.library.function:
@@ -161,7 +161,7 @@ class Made:
         self.saved("twice", self.writes, edit)
 
     def pipe(self) -> None:
-        """The variables' index is a pipe to which nothing writes."""
+        """The variables' index is a named pipe to which no process writes."""
         folder = self.saved("pipe", lambda x: {"y": x * 2})
         (folder / "variables" / "variables.index").unlink()
         os.mkfifo(folder / "variables" / "variables.index")
@@ -185,7 +185,7 @@ class Made:
         (folder / "assets" / "words.txt").symlink_to(self.secret)
 
     def escapes(self) -> None:
-        """An assertion that fails with terminal escape sequences and markup in its message."""
+        """An assertion fails with terminal escape sequences and markup in its message."""
         import tensorflow as tf
 
         def fails(x: Any) -> Any:

@@ -293,7 +293,7 @@ class Loop:
 
 
 def pipeline(tf: Any, v: dict[str, Any], how: str) -> Callable[[], object]:
-    """One batch, with no processing."""
+    """Return a pipeline of one batch, without processing."""
     return Loop(dataset(tf, v, how), lambda images, labels: images)
 
 

@@ -77,7 +77,7 @@ def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One server for all tests that leave it unchanged."""
+    """Start one server for all tests that leave it unchanged."""
     with server(tmp_path_factory.mktemp("served")) as found:
         yield found
 

@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def real(machine: Machine) -> Place:
-    """This Python's own TensorFlow, with the fake machine's driver and libraries."""
+    """Set up this Python's own TensorFlow, with the fake machine's driver and libraries."""
     quiet = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "TF_", "NVIDIA_"))}
     return Place(root=machine.root, environ=quiet | machine.environ | {"PYTHONPATH": ""})
 

@@ -28,7 +28,7 @@ _watching = False
 
 
 def printed(report) -> list[str]:
-    """The report in every layout."""
+    """Return the report in every layout."""
     result = files.result_of(
         report, "x.md", files.CheckJob(None, CheckSettings(level="note", preview=True), whole=True)
     )

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """One op on that many elements: nanoseconds per element on the CPU, one kernel's time on the GPU."""
+    """Run one op on that many elements: a set time per element on the CPU, one kernel's time on the GPU."""
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
 
@@ -15,12 +15,12 @@ def paced_copied():
 
 
 def paced_thrice():
-    """Three kernels in sequence."""
+    """Run three kernels in sequence."""
     return lambda x: tf.math.digamma(tf.math.digamma(tf.math.digamma(x))), paced()[1]
 
 
 def paced_by_sleep():
-    """Python that sleeps for the time of three kernels, and then waits for one."""
+    """Sleep in Python for the time of three kernels, and wait for one kernel."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):
@@ -31,7 +31,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """A product and a sum, five hundred times; no optimiser reduces them."""
+    """Run a product and a sum five hundred times; no optimiser reduces them."""
 
     def step(x):
         for _ in range(500):
@@ -42,23 +42,23 @@ def a_thousand():
 
 
 def on_host(x):
-    """The op with a known speed, pinned to the host."""
+    """Run the op with a known speed, pinned to the host."""
     with tf.device("/CPU:0"):
         return tf.math.digamma(x)
 
 
 def stalled():
-    """Two kernels with one host op in between."""
+    """Run two kernels with one host op in between."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(x))), paced()[1]
 
 
 def fed_by_host():
-    """Two kernels after a host op: at the start, the device waits for nothing."""
+    """Run two kernels after a host op. At the start, the device has nothing to wait for."""
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 
 def mixed():
-    """Ops that run on the host for four reasons."""
+    """Run ops that stay on the host for four reasons."""
 
     def step(x):
         with tf.device("/CPU:0"):
@@ -72,12 +72,12 @@ def mixed():
 
 
 def stalled_twice():
-    """Three kernels with a host op in each gap."""
+    """Run three kernels with a host op in each gap."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(on_host(tf.math.digamma(x))))), paced()[1]
 
 
 def ten_kernels():
-    """Ten kernels in sequence."""
+    """Run ten kernels in sequence."""
 
     def step(x):
         for _ in range(10):
@@ -88,7 +88,7 @@ def ten_kernels():
 
 
 def ten_kernels_and_a_stall():
-    """Ten kernels with one host op in the middle, which takes less time than they do."""
+    """Run ten kernels with one host op in the middle, which takes less time than they do."""
 
     def step(x):
         for n in range(10):
@@ -100,17 +100,17 @@ def ten_kernels_and_a_stall():
 
 
 def large():
-    """A kernel with an input a thousand times as large."""
+    """Run a kernel with an input a thousand times as large."""
     return tf.math.digamma, (tf.ones((1_000_000,)).numpy(),)
 
 
 def large_input_only():
-    """The same, with a result of one number."""
+    """Run a kernel with a large input and a result of one number."""
     return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
 
 
 def python_between():
-    """Python that sleeps for the time of four kernels between two of them."""
+    """Sleep in Python for the time of four kernels, between two kernels."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):

@@ -34,7 +34,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """A kernel takes 5 ms, the op with a known speed takes 20 ms on the host."""
+    """Yield a worker whose GPU kernels take 5 ms; the op with a known speed takes 20 ms on the host."""
     worker = Worker(
         cpus=1, environment=emulated_gpu(1, kernel_us=KERNEL_S * 1e6, pace_ns=HOST_S / 1000 * 1e9)
     )

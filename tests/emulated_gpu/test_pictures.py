@@ -43,7 +43,7 @@ class Recorded(ScriptedRunner):
 
 
 def beside_a_gpu(home: Path, preset: str) -> TestLab:
-    """The lab on the recordings' machine."""
+    """Run the lab on the machine of the recordings."""
     started = next(event for event in events_of("run") if isinstance(event, RunStarted))
 
     def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:

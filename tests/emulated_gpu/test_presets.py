@@ -40,8 +40,8 @@ and its kernels are the processor's, which convolve halves only with AVX-512 FP1
 
 @pytest.fixture(scope="module")
 def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Waits for each kernel, because TensorFlow's own kernels, including iterators, do not follow the
-    stream.
+    """Yield a worker that waits for each kernel, because TensorFlow's own kernels, including iterators,
+    ignore the stream.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))
     yield worker
@@ -49,7 +49,7 @@ def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 def run(worker: Worker, name: str) -> RunState:
-    """The preset's GPU arms, for a sweep at its first point; CPU arms are tested elsewhere."""
+    """Run the preset's GPU arms, for a sweep at its first point. Other tests cover the CPU arms."""
     return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 

@@ -31,7 +31,7 @@ KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
 
 @pytest.fixture(scope="module")
 def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Its matrix products also fail, and it has 64 MiB."""
+    """Yield a worker with a slow GPU. Its matrix products also fail, and it has 64 MiB."""
     times = {"kernel_us": KERNEL_S * 1e6, "pace_ns": PACE_S * 1e9, "copy_gbps": LINK * 1e-9}
     worker = Worker(cpus=1, environment=emulated_gpu(1, memory=64 * 2**20, fail="MatMul", **times))
     yield worker
@@ -48,7 +48,7 @@ WITHIN = 4.0
 
 
 def crossover(worker: Worker, seed: int) -> Crossover:
-    """From a sweep of five sizes, bisected in between."""
+    """Return the crossover from a sweep of five sizes, bisected in between."""
     asked = request(
         "paced",
         *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),

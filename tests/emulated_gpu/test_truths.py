@@ -32,7 +32,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def slow_gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Kernels and copies take 20 ms, within 6% for kernels (device/paced.c)."""
+    """Yield a worker whose GPU kernels and copies take 20 ms, within 6% for kernels (device/paced.c)."""
     made = emulated_gpu(1, kernel_us=KERNEL_S * 1e6, copy_us=COPY_S * 1e6, pace_ns=1.0)
     worker = Worker(cpus=1, environment=made)
     yield worker

@@ -175,7 +175,7 @@ _worker_hangs("hang-hard")
 
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
-    """A hung call does not keep the lab from exiting."""
+    """A call hangs, but the lab still exits on request."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
@@ -238,7 +238,7 @@ def lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """`kill -9` of a lab whose runs must end with it: they do, and every round is saved."""
+    """`kill -9` of a lab whose runs must end with it: the runs end, and every round is saved."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     killed(terminal)
@@ -296,7 +296,7 @@ def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_terminated(trial: Trial, rng: random.Random) -> None:
-    """TERM makes it exit cleanly."""
+    """TERM makes the lab exit cleanly."""
     terminal = opened(trial)
     amid(terminal, rng)
     terminal.signal(signal.SIGTERM)
@@ -378,7 +378,9 @@ def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
-    """Rapid resizing during a run, including absurd sizes; afterwards the screen is correct."""
+    """The terminal is resized rapidly during a run, also to absurd sizes; afterwards the screen is
+    correct.
+    """
     terminal = opened(trial)
     terminal.press("r")
     for _ in range(60):
@@ -449,7 +451,7 @@ def store_locked(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
-    """If it stays locked, pending events go to a file that can be imported."""
+    """The lock stays, so pending events go to a file that can be imported."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
