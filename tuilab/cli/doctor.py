@@ -14,10 +14,10 @@ from tuilab.report.doctor import doctor_text
 @python_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(as_json: bool) -> None:
-    """Say why TensorFlow sees no GPU on this machine, probe by probe, and the command that fixes it.
+    """Find out why TensorFlow sees no GPU on this machine, and print the command that fixes it.
 
-    Ends within 30 seconds, whatever hangs; two minutes later if the driver is still compiling TensorFlow's
-    kernels for this GPU.
+    Also prints the result of each probe. Ends within 30 seconds even if a probe hangs; up to two minutes
+    later if the driver is still compiling TensorFlow's kernels for this GPU.
     """
     from tuilab.doctor.examine import LIMIT_S, examine
     from tuilab.doctor.place import Place

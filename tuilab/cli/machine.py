@@ -34,7 +34,7 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) -> None:
     """Measure the limits of this machine: bandwidth, arithmetic, copies, the cost of an empty call.
 
-    Measured once and saved, and again when the machine changes. Each figure is the best ever seen.
+    The limits are saved, and measured again when the machine changes. Each figure is the best so far.
     """
     measured: list[MachineRoofs] = []
     for host in checked_hosts(hosts):

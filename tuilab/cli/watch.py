@@ -103,17 +103,17 @@ def watch(
     folder: str,
     command: tuple[str, ...],
 ) -> int:
-    """Watch your own program: where its time goes, which lines to change, and the most that each change
-    gains.
+    """Watch your own program: where its time goes, which lines to change, and the maximum gain of each
+    change.
 
     COMMAND is a Python file with arguments or `-m module …`, run by the Python of --python or of the active
-    environment; or any other command. It runs unchanged, and its exit code is passed on. In a terminal, the
-    lab opens on it. With --plain or --json, or without a terminal, its output passes through, and the page
-    follows at the end. With --attach, profiles once a program that has called
-    tf.profiler.experimental.server.start(PORT).
+    environment; or any other command. The program runs unchanged, and its exit code is passed on. In a
+    terminal, the lab opens and shows it. With --plain or --json, or without a terminal, the program's output
+    passes through, and the page follows at the end. --attach profiles a running program once, if it has
+    called tf.profiler.experimental.server.start(PORT).
 
-    With --host, it runs there, in the same folder if it exists. With several hosts, each process is a row,
-    and the slowest is named.
+    With --host, the program runs on that machine, in the same folder if it exists. With several hosts, each
+    process is a row, and the slowest is named.
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)
     for late in misplaced(command):

@@ -87,7 +87,7 @@ class RunController:
     # What changes
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after every change; returns a function that unsubscribes."""
+        """Call `listener` after every change; return a function that unsubscribes it."""
         self._listeners.append(listener)
 
         def end() -> None:

@@ -170,8 +170,9 @@ def completed_to_file(typed: str) -> str | None:
 
 
 def keep_command(line: str) -> Path | None:
-    """Also save a copied command to a file, because a clipboard may not work over ssh. Returns None on
-    failure.
+    """Save a copied command to a file too, because a clipboard may not work over ssh.
+
+    Returns the file; None on failure.
     """
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None

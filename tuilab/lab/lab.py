@@ -121,7 +121,7 @@ class Lab(RunController):
 
     @classmethod
     def run(cls, main: Callable[[Self], Awaitable[T]]) -> T:
-        """Open a lab, await `main` with it, close it; returns the result of `main`."""
+        """Open a lab, await `main` with it, and close it; return the result of `main`."""
 
         async def opened() -> T:
             async with cls() as lab:

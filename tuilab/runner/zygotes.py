@@ -127,7 +127,7 @@ class Zygotes:
 
     @property
     def memory(self) -> int:
-        """Memory that the zygotes use, in bytes; shared pages are counted in parts."""
+        """Memory that the zygotes use, in bytes; shared pages are counted proportionally."""
         return sum(_proportional(pid) for pid in self.pids)
 
 
