@@ -15,7 +15,7 @@ CONTAINER = "unshare --pid --fork --mount-proc --kill-child"
 
 @pytest.mark.long
 def test_a_user_guesses_in_the_demo_and_sees_the_answer(user: User) -> None:
-    with user.opens("tuilab --demo") as lab:
+    with user.opens("tuilab --demo", (80, 24)) as lab:
         lab.see("Demo 1 of", "it holds", seconds=120)
         lab.press("1")
         lab.see("You said", seconds=120)
