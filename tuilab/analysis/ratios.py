@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
 """How a ratio of two arms is computed. It rarely equals the quotient of their medians."""
+VAGUE = 100.0
+"""An interval whose ends differ by this factor says nothing about the ratio."""
 ALIKE = 1.1
 """Two arms are reported as equal if they are certainly within this factor of each other."""
 
@@ -37,6 +39,11 @@ class RatioEstimate(Bounded):
     def differs(self) -> bool:
         """True if the interval excludes 1, so one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def is_informative(self) -> bool:
+        """True if the interval's ends are less than `VAGUE` apart."""
+        return self.low is not None and self.high is not None and self.high < VAGUE * self.low
 
     @property
     def alike(self) -> bool:

@@ -223,7 +223,7 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
     """Return the ratio of each arm to the fastest with the same work, and GPU to CPU of equal arms.
 
-    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an interval.
+    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an informative interval.
     """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
@@ -237,7 +237,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
         if key in out:
             continue
         ratio = compare(a, b, point)
-        if ratio is not None and ratio.interval is not None:
+        if ratio is not None and ratio.interval is not None and ratio.is_informative:
             out[key] = Ratio(a.arm.id, b.arm.id, ratio.ratio, ratio.interval, ratio.paired)
     return tuple(out.values())
 
