@@ -223,7 +223,8 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
     """Return the ratio of each arm to the fastest with the same work, and GPU to CPU of equal arms.
 
-    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an informative interval.
+    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an informative
+    interval.
     """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
