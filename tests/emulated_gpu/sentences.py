@@ -28,7 +28,7 @@ MOSTLY = 0.6
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
-    r"[\d.,]+× (?P<word>faster|slower)"
+    r"[\d.,]+× (?P<word>faster|slower)(?: \[(?P<low>[\d.]+) (?P<high>[\d.]+)\], which may (?P<noise>be noise))?"
 )
 
 
@@ -126,7 +126,13 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
     said = TOOK.match(verdict.evidence)
     if said and said["a"] in labels and said["b"] in labels:
         a, b = (seconds(labels[said[side]], point) for side in "ab")
-        if (a < b) != (said["word"] == "faster") and max(a / b, b / a) > 1.05:
+        if said["noise"]:  # names no direction, but an interval
+            between = sorted(float(said[end]) for end in ("low", "high"))
+            ratio = b / a if said["word"] == "faster" else a / b
+            wrong = not 0.95 * between[0] <= ratio <= 1.05 * between[1]
+        else:
+            wrong = (a < b) != (said["word"] == "faster") and max(a / b, b / a) > 1.05
+        if wrong:
             yield f"{verdict.evidence!r}: {a} against {b}"
         if isinstance(claim.when, Faster):
             by = claim.when.by

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.data_folder import knowing
+from tests.worker.zoo import KINDS
 from tuilab.model.selftest import NAMES
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow, pytest.mark.timeout(400)]
@@ -58,3 +59,13 @@ def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
     assert left_out == 2, "the link's, which the emulation has not, and that of forks, which have no GPU"
     assert failed.keys() <= OF_THE_MACHINE, failed
     assert found["passed"] or not found["idle"], failed
+
+
+def test_a_model_with_reference_variables_is_measured_on_the_cpu(
+    tuilab: Callable[..., Any], tf: Any, tmp_path: Path
+) -> None:
+    model = KINDS["of TensorFlow 1"].save(tf, tmp_path)
+    found = tuilab("run", str(model), "--device", "CPU", "--device", "GPU", *GRAPH)
+    ran = {arm["requested_device"]: (arm["status"], arm["reason"]) for arm in found["arms"]}
+    assert ran["CPU:0"][0] == "ok"
+    assert ran["GPU:0"][0] == "unavailable" and "on the CPU only" in ran["GPU:0"][1]

@@ -1,10 +1,11 @@
 """Finds the largest batch of a model that fits into the memory of the device that computes it."""
 
 import gc
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -24,9 +25,14 @@ measurements so far.
 """
 LONGEST_CALL_S = 4.0
 """Seconds. A batch whose call would take longer is not tried."""
-GROWTH, TELLING = 4, 0.05
-"""Multiply the batch by GROWTH until it takes TELLING (a share of the memory) more, enough to fit the line.
+GROWTH, TELLING, POINTS = 4, 0.25, 2
+"""Multiply the batch by GROWTH until POINTS batches took TELLING (a share) of the free memory."""
+SAFE = 0.6
+"""Share of the free memory that a trial may take by the line so far. The allocator may use a chunk of nearly
+twice the size for a tensor, and a call that does not fit waits ten seconds.
 """
+STRAIGHT = 0.1
+"""Three peaks are on a line if the two slopes between them differ by at most this share."""
 KEPT = 0.97
 """Share of the extrapolated limit to use, because the allocator cannot use all of the memory. That batch is
 not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's allocator),
@@ -117,56 +123,112 @@ def _with(model: ModelInfo, found: list[Fit]) -> ModelInfo:
     )
 
 
+class Tried(NamedTuple):
+    """A batch, the bytes at the peak of its call, and the bytes that it holds between calls."""
+
+    batch: int
+    peak: int
+    held: int
+
+
+def weights(tried: Sequence[Tried]) -> float:
+    """Return the bytes that are held at batch 0, by the line through the first two batches."""
+    one, two = tried[0], tried[min(1, len(tried) - 1)]
+    grows = (two.held - one.held) / (two.batch - one.batch) if two is not one else 0.0
+    return min(one.held, max(0.0, one.held - grows * one.batch))
+
+
+def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
+    """Return the bytes at batch 0, and those per example.
+
+    A line from the weights to a peak bounds the bytes per example from above, because a peak also contains
+    what does not grow with the batch (copies of weights), and chunks of up to twice the size of a tensor.
+    Such a peak makes a line between two peaks too flat or too steep, so that line counts only if a third
+    peak is on it.
+    """
+    base = weights(tried)
+    slope = min((each.peak - base) / each.batch for each in tried)
+    for one, two, three in [tried[at : at + 3] for at in range(len(tried) - 2)]:
+        before, last = ((q.peak - p.peak) / (q.batch - p.batch) for p, q in ((one, two), (two, three)))
+        if last > 0 and abs(before - last) <= STRAIGHT * last:
+            slope, base = last, three.peak - last * three.batch
+    return base, slope
+
+
+def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
+    """Return the batch whose call takes `limit` bytes. It is infinite if no call took more than is held.
+
+    What the smallest batch takes beyond the line counts as used: copies leave holes that are too small for
+    the tensors of a large batch.
+    """
+    base, slope = line_of(tried)
+    base = max(base, tried[0].peak - slope * tried[0].batch)
+    return (limit - base) / slope if slope > 0 else math.inf
+
+
 class _Search:
-    """Calls growing batches, fits a line through their peak memory, and solves for the batch at the limit."""
+    """Calls growing batches and solves the line of their peak memory for the batch at the limit."""
 
     def __init__(self, bench: Bench, arm: Arm, batch: LogInteger) -> None:
         self._bench, self._arm, self._batch = bench, arm, batch
         self._limit = _memory(bench, arm.device)
         self._tf = bench.context.tf
         self._until = time.monotonic() + SECONDS[bench.budget.name]
-        self._call_s = 0.0
+        self._call_s = self._trial_s = 0.0
 
     def largest(self) -> Fit | None:
         """Return the largest batch that fits; None if the memory of a call cannot be measured."""
         high = self._batch.high
-        begin = int(self._bench.values.get(self._batch.name, self._batch.default))
-        small, one = min(begin, high), None
-        while small and (one := self._peak(small)) is None:
+        small, first = min(int(self._bench.values.get(self._batch.name, self._batch.default)), high), None
+        while small and (first := self._try(small)) is None:
             small //= 2
-        if one is None:
+        if first is None:
             return self._found(0, "tried")
-        large, two, growth = small, one, float(GROWTH)
-        while large < high and two - one < TELLING * self._limit:
-            more = min(high, max(large + 1, int(large * growth)))
-            if self._slow(more, large):
+        tried, growth, free = [first], float(GROWTH), self._limit - first.held
+        while (large := tried[-1].batch) < high and self._telling(tried) < POINTS:
+            base, slope = line_of(tried)
+            safe = (first.held + SAFE * free - base) / slope if slope > 0 else math.inf
+            more = int(min(high, large * growth, safe))
+            if more <= large or self._slow(more, large):
                 break
-            peak = self._peak(more)
-            if peak is None:
+            if (found := self._try(more)) is None:
                 growth = 1 + (growth - 1) / 4
-                continue
-            small, one = (small, one) if two == one else (large, two)
-            large, two = more, peak
-        if two <= one:
-            return self._found(large, "tried") if large == high else None
-        worked_out = int(large + (self._limit - two) / ((two - one) / (large - small)))
-        if worked_out >= high:
+            else:
+                tried.append(found)
+        if large == high:
+            return self._found(high, "tried")
+        most = largest_by_peaks(tried, self._limit)
+        if math.isinf(most):
+            return None
+        if most >= high:
             return self._found(high, "measured")
-        return self._found(max(large, int(worked_out * KEPT)), "measured")
+        return self._found(max(large, int(most * KEPT)), "measured")
+
+    def _telling(self, tried: Sequence[Tried]) -> int:
+        """Return how many batches took enough memory to determine the line."""
+        base = tried[0].held
+        return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 
     def _slow(self, batch: int, known: int) -> bool:
-        return self._call_s * batch / known > LONGEST_CALL_S or time.monotonic() > self._until
+        """Return True if a batch would take too long, or too much memory of the host for its inputs."""
+        growth, left_s = batch / known, self._until - time.monotonic()
+        needs = self._bench.workload.needs({**self._bench.values, self._batch.name: batch}, self._arm.variant)
+        return (
+            self._call_s * growth > LONGEST_CALL_S
+            or self._trial_s * growth > left_s
+            or needs > MEMORY_SHARE * free_memory()
+        )
 
     def _found(self, batch: int, source: Source) -> Fit:
         return _fit(self._arm.device, self._arm.variant, batch, self._batch.high, self._limit, source)
 
-    def _peak(self, batch: int) -> int | None:
-        """Return the peak bytes on the device over two calls; None if they did not fit."""
+    def _try(self, batch: int) -> Tried | None:
+        """Return the bytes on the device over two calls; None if they did not fit."""
         bench, memory = self._bench, self._tf.config.experimental
         bench.check()
         gc.collect()
         memory.reset_memory_stats(self._arm.device)
-        values, case = {**bench.values, self._batch.name: batch}, None
+        values, case, started = {**bench.values, self._batch.name: batch}, None, time.monotonic()
         try:
             case = bench.workload.build(ArmBuild(bench.context, bench.run, self._arm, values, point=0))
             with case.scope():
@@ -174,8 +236,9 @@ class _Search:
                 begun = time.monotonic()
                 case.call()
                 bench.stopwatch.sync()
-            self._call_s = time.monotonic() - begun
-            return int(memory.get_memory_info(self._arm.device)["peak"])
+            self._call_s, self._trial_s = time.monotonic() - begun, time.monotonic() - started
+            found = memory.get_memory_info(self._arm.device)
+            return Tried(batch, int(found["peak"]), int(found["current"]))
         except self._tf.errors.OpError as error:
             if not lacks_memory(self._tf, error):
                 raise

@@ -6,10 +6,12 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from tuilab.captured import AS_CALLED, MANIFEST, Manifest
+from tuilab.model.arms import family
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.models import ModelInfo
@@ -25,12 +27,18 @@ from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
 from tuilab.worker.models.examined_graph import Examined, bodies
 from tuilab.worker.models.inputs import BATCH, Given, Spec, parameters, stated
 from tuilab.worker.models.keras_file import saved_by_keras_2
-from tuilab.workloads.base import Build, Case, Workload
+from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
 USUAL = "serving_default"
 LARGEST_GRAPH = 2**31
 MOST_NAMED = 20
 """Maximum number of ops of one kind in a message."""
+REFERENCES = frozenset({"Variable", "VariableV2"})
+"""TensorFlow 1's reference variables. TensorFlow loads their values on the CPU under any device scope."""
+ON_CPU_ONLY = (
+    "TensorFlow loads the values of TensorFlow 1's reference variables on the CPU only; "
+    "save the model with use_resource=True"
+)
 
 
 def workload(folder: Path, signature: str, opening: Opening) -> Workload:
@@ -75,10 +83,12 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         fits = (n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True))
         return AS_CALLED if all(fits) else chosen
 
+    of_cpu = any(op.type in REFERENCES for op in concrete.graph.get_operations())
     # A captured step changes its variables. Restore them, so that measuring starts from the program's state.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
     given = Given(tf, specs, opening.data, lambda *inputs: called(root, *inputs), {})
-    given.probe()
+    with tf.device("/CPU:0") if of_cpu else nullcontext():
+        given.probe()
     for variable, value in kept:
         variable.assign(value)
     axes = parameters(given, manifest.batch if manifest is not None else 0)
@@ -93,6 +103,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
             *said,
             *_of_keras_2(folder),
             *given.said,
+            *((f"It is measured on the CPU: {ON_CPU_ONLY}.",) if of_cpu else ()),
             *_others(folder.name, chosen, others),
             *(manifest.said if manifest else ()),
             *(_of_the_call(manifest) if manifest and as_called is not None else ()),
@@ -100,6 +111,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     )
 
     def build(b: Build) -> Case:
+        if of_cpu and family(b.arm.device) != "CPU":
+            raise Unavailable(ON_CPU_ONLY)
         given.copied(b.arm.input)
         held, arrays = loaded(b.device), given.arrays(b.values)
         graph = graph_for(arrays)
