@@ -266,8 +266,9 @@ def _next(ranking: Ranking, point: int) -> str:
         return ""
     apart = by_rounds(found, arm, arms[0], point)
     than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
-    ratio = f"{found.words} slower{than} {found.span}".rstrip()
-    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {ratio}{apart}"
+    ratio = f", {found.words} slower{than} {found.span}".rstrip() + apart
+    vague = found.interval is not None and not found.is_informative
+    sentence = f"{name_of(arm, point)} {timing(arm, point)}{'' if vague else ratio}"
     share = copying(arm, point)
     return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
 
