@@ -245,7 +245,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
         return function.get_concrete_function(*open_)
     except Exception as error:  # the user's function may do anything with a shape
         said.append(
-            f"Its first dimension is {batches.pop()}: an open one raised {type(error).__name__} in tracing."
+            f"Its first dimension is {batches.pop()}: tracing with an open one raised {type(error).__name__}."
         )
         return as_called
 

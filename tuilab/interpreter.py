@@ -84,7 +84,7 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
         raise InputError(where, str(found), f"Python {_words(OLDEST_PYTHON)} or later; it is {python}")
     version = known["tensorflow"]
     if version is None and tensorflow:
-        expected = f"an environment with TensorFlow: `{found} -m pip install tensorflow` puts one there"
+        expected = f"an environment with TensorFlow: `{found} -m pip install tensorflow` installs it"
         raise InputError(where, str(found), expected)
     numbers = tuple(int(part) for part in re.findall(r"\d+", version or "")[:2])
     if len(numbers) == 2 and numbers < OLDEST_TENSORFLOW:
@@ -206,7 +206,9 @@ def describe_same(every: Sequence[Environment]) -> str:
     for one in every:
         key = (one.folder, one.settings)
         if key in seen:
-            return f"{seen[key]} and {one.name} are the same environment: what differs between them is chance"
+            return (
+                f"{seen[key]} and {one.name} are the same environment: any difference between them is chance"
+            )
         seen[key] = one.name
     return ""
 

@@ -60,7 +60,7 @@ def _caught(called: ast.expr, space: dict[str, Any], folder: Path) -> Path:
         given = [value(each) for each in called.args if not isinstance(each, ast.Starred)]
         named = {each.arg: value(each.value) for each in called.keywords if each.arg}
         if len(given) + len(named) < len(called.args) + len(called.keywords):
-            raise ValueError(f"tuilab: * and ** are not understood; {USAGE}")
+            raise ValueError(f"tuilab: * and ** are not supported; {USAGE}")
         return capture(value(called.func), *given, folder=folder, **named)
     return capture(value(called), folder=folder)
 

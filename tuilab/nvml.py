@@ -176,7 +176,7 @@ class Nvml:
             getattr(lib, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", None),
         )
         if None in fields:
-            read.unread["link traffic"] = "this nvidia-ml-py does not know the PCIe byte counters"
+            read.unread["link traffic"] = "this nvidia-ml-py does not support the PCIe byte counters"
             return None, None
         values = read("link traffic", "nvmlDeviceGetFieldValues", list(fields))
         if values is None:
@@ -208,7 +208,7 @@ class _Reader:
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
         function = getattr(self._lib, call, None) if isinstance(call, str) else call
         if function is None:
-            self.unread[what] = "this nvidia-ml-py does not know the call"
+            self.unread[what] = "this nvidia-ml-py does not support the call"
             return None
         try:
             return function(self._handle, *arguments)

@@ -110,7 +110,7 @@ def test_a_lead_that_jumps_from_size_to_size_is_not_a_crossover() -> None:
     found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
     assert (found.status, found.at) == ("unknown", None)
     assert found.sentence == (
-        "No crossover persists. GPU graph and CPU graph take the lead from each other 4 times from size to size."
+        "No crossover persists. GPU graph and CPU graph swap the lead 4 times as the size grows."
     )
 
 

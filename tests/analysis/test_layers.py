@@ -91,7 +91,7 @@ def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
     [
         (made.GRAPH, unknown(1e-3, "a call of 40 s is too long"), "No layers: a call of 40 s is too long; reduce batch."),
         (made.GRAPH, made.account(compute=1e-3), "No layers: the graph's work could not be counted."),
-        (made.GRAPH, made.account(dispatch=1e-3), "No layers: its ops are too short for the profiler to see; increase batch"),
+        (made.GRAPH, made.account(dispatch=1e-3), "No layers: its ops are too short for the profiler; increase batch"),
         (SLOW, made.account(compute=1e-3), "No graph arm was measured"),
         (made.GRAPH, None, ""),
     ],

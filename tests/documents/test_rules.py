@@ -92,9 +92,7 @@ def test_rules_say_what_why_and_what_to_do(known):
 def test_the_nearest_real_name_is_given(name, near):
     report = findings(f"z = {name}(x)")
     (found,) = [f for example in report.examples for f in example.findings if f.code == "TL001"]
-    assert name in found.message and re.search(
-        rf"(?:nearest real name|name) is (?:now )?{re.escape(near)}$", found.message
-    )
+    assert name in found.message and re.search(rf"(?:name is|renamed to) {re.escape(near)}$", found.message)
     assert near in shipped().names
 
 

@@ -64,7 +64,7 @@ def test_an_environment_is_identified_by_what_its_python_reports(tmp_path: Path)
             """echo '{"python": [3, 9, 1], "tensorflow": "2.15.1"}'""",
             "TensorFlow 2.16 or later; it has 2.15.1",
         ),
-        ("""echo '{"python": [3, 9, 1], "tensorflow": null}'""", "-m pip install tensorflow` puts one there"),
+        ("""echo '{"python": [3, 9, 1], "tensorflow": null}'""", "-m pip install tensorflow` installs it"),
     ],
 )
 def test_unusable_environments_are_refused_with_a_message(tmp_path: Path, says: str, expected: str):
@@ -112,7 +112,7 @@ def test_invalid_names_and_paths_are_refused(words: list[str], expected: str):
 
 
 def test_two_names_for_one_environment_are_reported():
-    same = "a and b are the same environment: what differs between them is chance"
+    same = "a and b are the same environment: any difference between them is chance"
     assert describe_same(environments(["a=.", "b=."])) == same
     assert describe_same(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
 

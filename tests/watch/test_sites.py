@@ -52,7 +52,7 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     # A single call for all rows may also compute them faster.
     assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])
     for each in found:
-        assert "predict() is called" in each.message and "the loop in line 3" in each.message
+        assert "predict() is called" in each.message and "the loop on line 3" in each.message
         assert "fit" not in each.remedy and each.program_share == pytest.approx((each.saves_s or 0) / 20)
     assert sum(each.program_share or 0 for each in found) <= 1
 

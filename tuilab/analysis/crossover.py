@@ -355,8 +355,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     if jumps(at):
         turns = sum(1 for _ in groupby(lead for lead in leads(at) if lead)) - 1
         sentence = (
-            f"No crossover persists. {pair.a_label} and {pair.b_label} take the lead from each other {turns} "
-            "times from size to size."
+            f"No crossover persists. {pair.a_label} and {pair.b_label} swap the lead {turns} times "
+            "as the size grows."
         )
     elif known and all(ratio.alike for ratio in known):
         sentence = f"{pair.a_label} and {pair.b_label} are equal within the noise at every size."

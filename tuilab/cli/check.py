@@ -60,8 +60,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--target",
     type=click.Choice(["auto", "1", "2"]),
     help=(
-        "The TensorFlow version of the names: 1 is not checked, auto infers it from the names.  "
-        "[default: auto]"
+        "Major TensorFlow version of the code: names of 1 are not checked, auto infers it.  [default: auto]"
     ),
 )
 @click.option(

@@ -55,7 +55,7 @@ def describe_event(event: TraceEvent) -> str:
     if place.loops:
         marks.append(f"{'?' if place.repeats is None else place.repeats} times")
     marks += [f"in {place.traced.by}"] if place.traced else []
-    marks += ["if somebody calls it"] if place.uncalled else []
+    marks += ["if it is called"] if place.uncalled else []
     return f"{event.index:>5} {event.kind} {event.name}({given}){result}" + "".join(f" · {m}" for m in marks)
 
 

@@ -240,7 +240,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             continue
         most = max(inside, key=lambda site: site.kinds["building"])
         text = (
-            f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
+            f"layers, models or optimizers are built in the loop on line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
         # The first ops of a new object, such as an optimizer's update, create variables.

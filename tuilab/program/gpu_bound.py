@@ -77,7 +77,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
     if whole - here > there:
         limited = f"{percent((whole - here) / whole)} of the program's time, which a GPU cannot speed up"
     else:
-        limited = f"a call of its graph, which takes {parts_words(longest.bound)} at least"
+        limited = f"a call of its graph, which takes at least {parts_words(longest.bound)}"
     return OnGpu(card=card or USUAL, name=sheet.name, at_most=most, limited_by=limited, stays_on_cpu=stays)
 
 

@@ -178,8 +178,8 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
 
 
 def called(site: Site) -> str:
-    """Return `predict() is called 120 times, 26.1 s, in the loop in line 9`."""
+    """Return `predict() is called 120 times, 26.1 s, in the loop on line 9`."""
     times = f" {plural(site.count, 'time')}"
     text = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
     here = "" if site.loop[0] == site.file else f" of {PurePath(site.loop[0]).name}"
-    return f"{text}, in the loop in line {site.loop[1]}{here}"
+    return f"{text}, in the loop on line {site.loop[1]}{here}"

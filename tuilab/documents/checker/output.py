@@ -45,7 +45,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"
         for line, why in result.notes:
-            yield f"{shown_path(result)}:{line}: not checked from here: {why}"
+            yield f"{shown_path(result)}:{line}: not checked from here on: {why}"
         for finding in select_findings(result, level):
             words = f"{finding.kind}{finding.message}{_also(finding)}"
             yield f"{place(result, finding)}: {finding.code} {words}"

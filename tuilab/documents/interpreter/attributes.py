@@ -55,7 +55,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
         case OpaqueObject(kind=kind) if kind == names.TEXT_DTYPE and name in _OF_DTYPE:
             detail = (
-                f"the dtype of a symbolic tensor is a text in Keras {interpreter.api.keras}: it has no {name}"
+                "the dtype of a symbolic tensor is a string in Keras "
+                f"{interpreter.api.keras}: it has no {name}"
             )
             remedy = f"Leave .{name} out." if name == "name" else "Take tf.as_dtype(…) of it."
             interpreter.misfit("name", line, detail, remedy, at=name)

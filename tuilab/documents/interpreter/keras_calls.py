@@ -204,7 +204,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             "argument",
             args.line,
             f"{name} takes no argument lr",
-            "Its name is now learning_rate.",
+            "Renamed to learning_rate.",
             at="lr",
             replace=("lr", "learning_rate"),
         )

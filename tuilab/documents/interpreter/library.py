@@ -190,7 +190,7 @@ def _check(
         takes = ", ".join(signature.parameters[:12])
         now = interpreter.api.argument_renames.get(name, {}).get(unknown[0], "")
         known = now in signature.parameters
-        remedy = f"Its name is now {now}." if known else f"It takes {takes}."
+        remedy = f"Renamed to {now}." if known else f"It takes {takes}."
         remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
         # If the new name is given too, or several names are unknown, the user must decide.

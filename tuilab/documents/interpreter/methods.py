@@ -165,7 +165,7 @@ def _tensor(
                 line,
                 f".numpy() of a tensor inside {traced.by}: it has no value during tracing, so this raises an "
                 "AttributeError",
-                "Take the value outside, or put such Python code into tf.py_function.",
+                "Read the value outside, or put such Python code into tf.py_function.",
                 at="numpy",
             )
         if tensor.inside and traced is not None:

@@ -25,7 +25,7 @@ _BY_COST = re.compile(
 )
 
 
-@rule("TL306", "Placement believed to follow size or cost", "warning", preview=True)
+@rule("TL306", "Placement assumed to follow size or cost", "warning", preview=True)
 def by_size(example: Example) -> Iterator[Hit]:
     """TensorFlow is said to weigh size or cost when it picks a device.
 
@@ -60,7 +60,7 @@ _CPU = re.compile(r"\bcpu\b", _FLAGS)
 _ABOUT_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
 
 
-@rule("TL307", "Fall-back believed when memory runs out", "warning", preview=True)
+@rule("TL307", "CPU fallback assumed when memory runs out", "warning", preview=True)
 def by_memory(example: Example) -> Iterator[Hit]:
     """TensorFlow is said to fall back to the CPU when memory runs out.
 
@@ -89,7 +89,7 @@ _MOVES = re.compile(
 )
 
 
-@rule("TL308", "Fall-back believed when the GPU is busy", "warning", preview=True)
+@rule("TL308", "CPU fallback assumed when the GPU is busy", "warning", preview=True)
 def by_contention(example: Example) -> Iterator[Hit]:
     """TensorFlow is said to move ops to the CPU when the GPU is busy.
 

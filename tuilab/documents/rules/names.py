@@ -101,7 +101,7 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
         old = ".compat.v1." in now
         how = f"Use {now}, or its replacement in version 2." if old else f"Use {now}."
         new = (spelled, now) if plain and not old else ("", "")
-        return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
+        return Hit(use.line, f"{message}; it was renamed to {now}", how, at=spelled, replace=new)
     if known.startswith("new"):
         return Hit(use.line, message, f"Use TensorFlow {known.rpartition(' ')[2]} or later.", at=spelled)
     # A name that existed in an earlier version is not a misspelling.

@@ -87,5 +87,5 @@ sorts by the next column.
 
     async def _load(self) -> None:
         found, problem = await self._lab.saved.machines()
-        self.table.empty = problem or "No run in the history has a result yet."
+        self.table.empty = problem or "No saved run has a result yet."
         self.table.set_rows(found)

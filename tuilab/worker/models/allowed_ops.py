@@ -193,7 +193,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         TemporaryVariable VarHandleOp VarIsInitializedOp Variable VariableShape VariableV2
         """
     ),
-    "Lookup tables in memory. What names a file is judged by itself (`TABLES_OF_FILES`).": names(
+    "Lookup tables in memory. Tables that name a file are checked separately (`TABLES_OF_FILES`).": names(
         """
         AnonymousHashTable AnonymousMutableDenseHashTable AnonymousMutableHashTable
         AnonymousMutableHashTableOfTensors HashTable HashTableV2 InitializeTable InitializeTableFromDataset
