@@ -32,7 +32,7 @@ CANNOT = {
     "mirrored": "replicas need as many",
     "decode": "DecodeCompressed: CPU:0 was requested",
     "half": "Op does not support N5Eigen4halfE inputs",
-    "pinned off": "asked for CPU:0, but the work ran on GPU:0",
+    "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
 """Why an arm does not run here. As on a real GPU, with two exceptions: XLA compiles for no emulated device,
 and its kernels are the processor's, which convolve halves only with AVX-512 FP16."""

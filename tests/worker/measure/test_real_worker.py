@@ -192,7 +192,7 @@ def test_work_done_on_another_device_gets_no_figure(worker: Worker, placement: b
     arm = probe("elsewhere", "CPU:1")
     state = fold(worker.measure(request("probe", arm, probe("level"), placement=placement)))
     assert state.arms[arm.id].status == "unavailable"
-    assert "asked for CPU:1, but the work ran on CPU:0" in state.arms[arm.id].reason
+    assert "CPU:1 was requested, but the work ran on CPU:0" in state.arms[arm.id].reason
     assert state.arms[arm.id].cells == {}
 
 

@@ -85,7 +85,7 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     read = slope · true + constant; divided by true it is a line in 1 / true. The constant is the
     interpreter's overhead around each spin, 2% of the shortest one, and not the clock's error.
     """
-    # Written out, because Python's `statistics.linear_regression` needs 3.10.
+    # Written out, because `linear_regression` of Python's statistics needs Python 3.10.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
     middle, height = statistics.fmean(x), statistics.fmean(y)
     rise = math.fsum((a - middle) * (b - height) for a, b in zip(x, y, strict=True))
