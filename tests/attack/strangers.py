@@ -211,7 +211,7 @@ NAMED = {
     "dataservice": "DataServiceDataset",
     "decodeproto": "DecodeProtoV2",
     "deep.keras": "config.json cannot be read",
-    "deep2.keras": "A, which is not a part of Keras|config.json cannot be read",
+    "deep2.keras": "A, which is not among the Keras parts|config.json cannot be read",
     "etorecord": "ExperimentalDatasetToTFRecord",
     "exit0": "Abort",
     "ext.h5": "outside the file",

@@ -65,7 +65,7 @@ def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
     text = " ".join(outcome.said.split())
     if name in NAMED and (outcome.code == 0 or not re.search(NAMED[name], text)):
         wrong.append(f"{NAMED[name]!r} is not named")
-    if re.search("ops that|part of Keras that|layer, which", text) and "--trust" not in text:
+    if re.search("ops that|Keras parts that|layer, which", text) and "--trust" not in text:
         wrong.append("what --trust would allow is not said")
     return [f"{name} by {way}: {each}\n    {outcome.said[-600:]}" for each in wrong]
 

@@ -285,9 +285,10 @@ def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
     terminal.press("?")
     assert terminal.ended(REACTS_S) == 70
     lines = [line for line in terminal.last_words.splitlines() if line.strip()]
-    assert "stopped on an internal error (ZeroDivisionError: division by zero). Runs are kept" in lines[0], (
-        lines
-    )
+    assert (
+        "stopped because of an internal error (ZeroDivisionError: division by zero). All runs are saved"
+        in lines[0]
+    ), lines
     assert "Traceback" in (trial.folder / "state" / "tuilab" / "tuilab-fault.txt").read_text()
     gone_alone(trial)
     leaves(found_again(trial, "in the history"))
