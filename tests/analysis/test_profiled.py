@@ -24,7 +24,7 @@ def test_eager_dispatch_is_named_with_its_ops() -> None:
     ops = (op("RFFT", 1e-3), op("Mul", 0.9e-3, count=79))
     told = diagnose(profile(ops, "cpu0.eager.resident.float32", compute=1.9e-3, dispatch=6e-3, python=2.1e-3))
     assert told[0] == (
-        "81% of the eager time is Python and dispatch, for 80 ops that compute for 1.90 ms; "
+        "81% of the eager time goes to Python and dispatch, for 80 ops that compute for 1.90 ms; "
         "one graph would remove most of it."
     )
     assert told[-1].startswith("RFFT on CPU computes for 1.00 ms")

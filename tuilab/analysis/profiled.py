@@ -106,9 +106,9 @@ def _overhead(profile: Profile) -> Iterator[str]:
     if around < MATTERS or not runs:
         return
     eager = ".eager." in profile.arm
-    what = "Python and dispatch" if eager else "starting the call and its ops"
+    what = "Python and dispatch" if eager else "launching the call and its ops"
     ops = "1 op" if round(runs) == 1 else f"{runs:,.0f} ops"
-    text = f"{percent(around)} of the {'eager ' if eager else ''}time is {what}, for {ops}"
+    text = f"{percent(around)} of the {'eager ' if eager else ''}time goes to {what}, for {ops}"
     computing = time_in(profile, "compute")
     if computing > 0:
         text += f" that compute for {shown(computing)}"

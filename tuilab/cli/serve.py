@@ -24,7 +24,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
     """Serve the lab to a browser. Each page has its own lab and its own worker."""
     if address not in LOOPBACK:
         if not open_to_others:
-            raise InputError("--address", address, "localhost, or --open-to-others with it")
+            raise InputError("--address", address, "localhost; any other address also needs --open-to-others")
         click.echo(
             f"WARNING: anyone who can reach {address}:{port} can use this lab, its history and, through it, "
             "your account's files, if they know the address with its token or intercept it, because "

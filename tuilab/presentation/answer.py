@@ -60,7 +60,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     if lab_state.worker.phase == "down" and lab_state.worker.message and not state.rounds:
         return Said(
             lab_state.worker.message,
-            detail="{run} starts a fresh worker; the log ({view-log}) has its last output.",
+            detail="{run} starts a fresh worker; the log ({view-log}) shows the last output of the old one.",
         )
     if settings is None:
         return Said(

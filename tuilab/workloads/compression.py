@@ -64,7 +64,7 @@ DECLARATION = Declaration(
     variants=(
         Variant(
             "zlib",
-            "Lossless: copied to the host, zlib there, the result copied back.",
+            "Lossless: copied to the host, compressed with zlib, and copied back.",
             modes=("eager",),
             does="compressing",
         ),

@@ -74,7 +74,7 @@ def _preset(
         workload=found.workload,
         name=name,
         summary=" ".join(
-            (f"Read by machine from {span} of the document; its code was not run.", *found.left_out)
+            (f"Extracted automatically from {span} of the document; its code was not run.", *found.left_out)
         ),
         parameters=dict(found.parameters),
         marks=marks,

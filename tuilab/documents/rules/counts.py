@@ -53,7 +53,7 @@ def another_count(example: Example) -> Iterator[Hit]:
                 which = "more" if more == 1 else "less"
                 yield Hit(
                     loop.line,
-                    f"the time of one iteration {which} than {divisor} is divided by {divisor}",
+                    f"the timed loop has one iteration {which} than the {divisor} its time is divided by",
                     timing=timing,
                     severity=None if few else "note",
                 )

@@ -126,7 +126,7 @@ def _empty(example: Example, timing: Timing) -> Hit:
             "loop"
         )
     else:
-        message = "no code computes between the two clock readings"
+        message = "nothing is computed between the two clock readings"
     return Hit(line, message, remedy, at, timing)
 
 

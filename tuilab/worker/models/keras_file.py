@@ -590,7 +590,7 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
             raise InputError(
                 name,
                 f"{shown} asks for {size(asked)}",
-                f"layers as large as the file's weights, {size(weighs)}",
+                f"layers no larger than the file's weights, {size(weighs)}",
             )
         if not opening.trust:
             _check_part(part, name, shown, known)
