@@ -59,6 +59,13 @@ def machine(programs: Path) -> Path:
     return Path(once("machine", measured)["machines"])
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long stories first if only journeys run, so that the short ones fill the gaps at the end."""
+    if all(Path(__file__).parent in item.path.parents for item in items):
+        items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add everything that the user saw to the report of a failure."""
