@@ -180,9 +180,9 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> "Iterator[bool]":
-    """Yield True if this process got the lock of the folder.
+    """Yield True if this process acquired the folder's lock.
 
-    The lock shows others that the folder's writer is alive.
+    The lock tells other processes that the folder's writer is alive.
     """
     try:
         import fcntl  # fcntl is missing on Windows

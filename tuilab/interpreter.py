@@ -1,4 +1,4 @@
-"""Find a user's Python interpreter and check whether the lab can measure with it. Imports nothing there."""
+"""Find a user's Python and check whether the lab can measure with it, without importing anything in it."""
 
 import contextlib
 import json

@@ -25,7 +25,7 @@ python_option = click.option(
     expose_value=False,
     callback=_remember,
 )
-"""The option is not passed to the command: `chosen_environment` returns its value."""
+"""The `--python` option. Commands get its value from `chosen_environment`, not as an argument."""
 env_option = click.option(
     "--env",
     "envs",

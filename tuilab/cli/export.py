@@ -13,7 +13,7 @@ from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown", "htm": "html"}
-"""Other names of formats, which are also file suffixes."""
+"""Formats by short name, which is also a file suffix."""
 
 
 @click.command()

@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """The reader of the output has closed it. This is not an error, and does not affect the exit code."""
+    """The reader of standard output has closed the pipe. Not an error: the exit code stays the same."""
 
 
 class Lazy(click.Group):

@@ -58,7 +58,7 @@ class DaskGrid:
         return cls(client, cluster)
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Return the scheduler's workers that have the resource.
+        """Return the scheduler's workers that offer RESOURCE.
 
         Raises WorkerError if the scheduler has ended.
         """
@@ -120,7 +120,7 @@ class DaskGrid:
             pass  # a missing node has stopped anyway
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
-        """Run a function on that node only, one at a time."""
+        """Submit a function to this node only; the node runs one at a time."""
         return self._client.submit(
             function,
             *arguments,
@@ -132,7 +132,7 @@ class DaskGrid:
         )
 
     async def _answer(self, future: Future) -> bytes:
-        """Return the result of the function. Raises NodeLost or NodeUnfit."""
+        """Return the result of a submitted function. Raises NodeLost or NodeUnfit."""
         try:
             result: bytes = await future
         except (FutureCancelledError, KilledWorker, CommClosedError) as error:
@@ -151,7 +151,7 @@ class DaskGrid:
 
 
 async def _queue(jobs: int) -> Any:
-    """Return queue jobs as described in `jobqueue.yaml`, each with the resource."""
+    """Start queue jobs configured by `jobqueue.yaml`, each offering RESOURCE; return their cluster."""
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError:

@@ -36,7 +36,7 @@ class Grid(Protocol):
         """Measure on a node and wait for the result. Raises NodeLost or NodeUnfit."""
 
     async def stop(self) -> None:
-        """Stop every node: its job soon ends with the data so far."""
+        """Stop every node. Each job then ends shortly and returns the data it has so far."""
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
         """Call back with a run's id and a short status whenever a node reports progress."""

@@ -42,7 +42,7 @@ def common_devices(machines: Sequence[Machine]) -> list[str]:
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of these device families that another machine has and this one lacks; "" if there is
+    """Return the first of these device families that this machine lacks but another one has; "" if there is
     none.
     """
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}

@@ -27,7 +27,7 @@ SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Returns True while the client waits for the answer or keeps it."""
+"""Returns True while the client is waiting for a task's answer or still holds it."""
 
 
 class Node:
@@ -47,7 +47,7 @@ class Node:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
     def greet(self, held: Held) -> Machine:
-        """Start the worker and return its machine; the worker ends when no client keeps a greeting.
+        """Start the worker and return its machine. The worker ends once no client holds its greeting.
 
         Raises RuntimeError with the reason on failure.
         """
@@ -213,8 +213,9 @@ def measure(task: bytes) -> bytes:
 
 
 def _held() -> Held:
-    """Return whether the client of the calling task still needs it; the scheduler reports when the client
-    leaves.
+    """Return a function that checks whether the client still needs the calling task.
+
+    The scheduler reports when the client leaves.
     """
     from distributed import get_worker
 

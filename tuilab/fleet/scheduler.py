@@ -15,7 +15,7 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for a node when there is none."""
+"""Seconds to wait for a node if there are none."""
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
@@ -134,7 +134,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait until something happens or it is time to look for new nodes. Raises what a task raised."""
+        """Wait until something happens or it is time to look for new nodes. Re-raises a task's exception."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:

@@ -63,7 +63,7 @@ def _phase(key: Key, of: Sums) -> Phase:
 
 
 def devices(of: Sums) -> tuple[DeviceTime, ...]:
-    """Return the seconds for which each device worked."""
+    """Return each device's busy seconds per call."""
     calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
     return tuple(
         DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)

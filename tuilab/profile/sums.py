@@ -168,7 +168,7 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """Return how much of the window the periods cover, in picoseconds."""
+    """Return the time in the window that the periods cover, in picoseconds."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
