@@ -119,9 +119,7 @@ MOVED = "Changed: {}. The preset's description:"
 
 
 def claimant(settings: Settings) -> str:
-    """Return the words before the text of a claim: its source, and its settings if the values have
-    changed.
-    """
+    """Return the lead-in of a claim: its source, and its settings if the values have changed."""
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you set {settings.moved}):" if settings.moved else f"{whose}:"
 

@@ -1,4 +1,4 @@
-"""The figures about host, worker and GPUs in a sample, as text."""
+"""The readings of host, worker and GPUs in a device sample, as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

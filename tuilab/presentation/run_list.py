@@ -162,7 +162,7 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """Return the arm to compare with the fastest one: an arm on the other kind of device, if there is one."""
+    """Return the arm to compare with the fastest, on the other kind of device if possible."""
     return entry.brief.next if entry.brief is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""The lab's activity in a few words, with its duration and how to stop it. Pure."""
+"""Describes the lab's activity in a few words, its duration, and how to stop it. Pure."""
 
 import math
 import re

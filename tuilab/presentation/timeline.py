@@ -22,7 +22,7 @@ DEPTH = 4
 WORK = ("compute", "copy", "input")
 """Phases that do the work of a call."""
 MOST_SPANS = 4_000
-"""Enough for a few calls; the events are saved with the run."""
+"""Maximum number of spans in a profile: enough for a few calls, and saved with the run."""
 
 
 class Profiling:

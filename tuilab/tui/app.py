@@ -227,7 +227,7 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def on_app_focus(self) -> None:
-        """Redraw everything: a reloaded browser page starts with an empty screen."""
+        """Redraw everything, because a reloaded browser page starts with an empty screen."""
         if self.is_web:
             self.refresh()
 

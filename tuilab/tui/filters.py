@@ -43,7 +43,7 @@ class Ascii(LineFilter):
 
 
 BAND = "band"
-"""Key in a style's `meta`: the background is the band of an interval, not a cursor or a fill."""
+"""Key in a style's `meta` that marks the background as an interval's band, not a cursor or a fill."""
 BAND_FILL = "░"
 """Fills the blank cells of a band without colours."""
 

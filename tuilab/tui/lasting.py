@@ -50,7 +50,7 @@ BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
 PASTE_S = 2.0
 """Seconds without input after which a paste has ended, even without its end marker."""
 AT_ONCE = 256
-"""Bytes of input passed to the app before waiting for it."""
+"""Bytes of input to pass to the app before waiting until it has processed them."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
 """Seconds without input after which excess input has ended; what follows is typed by a person."""

@@ -38,7 +38,7 @@ TONES: dict[str, tuple[str, TextStyle]] = {
 LEAST_TITLE = 24
 """Minimum cells for the lab's name and the title."""
 BAR = 10
-"""Cells of the progress bar, if it fits."""
+"""Width of the progress bar in cells, if it fits."""
 
 
 class Header(LineWidget):
