@@ -27,7 +27,7 @@ NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Seconds per call of a phase, half the width of their interval (None if unknown), and their source."""
+    """A phase's seconds per call, the half-width of its interval (None if unknown), and its source."""
 
     seconds: float
     half: float | None
@@ -178,7 +178,7 @@ def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -
 
 
 def unknown(total_s: float, note: str) -> Account:
-    """Return an account in which everything is unknown, for the given reason."""
+    """Return an account whose parts are all unknown, for the given reason."""
     return Account(
         total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
     )

@@ -384,7 +384,7 @@ def _vanished(state: RunState, point: int) -> str:
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
-    """Describe the run's current step, or why there are no figures."""
+    """Describe what the run is doing now, or why it has no figures."""
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)

@@ -32,7 +32,7 @@ from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
 from tuilab.model.run import ArmState, RunState
 
 ALMOST = 1.05
-"""A bound at most this many times as long as a measured time counts as equal to it."""
+"""A bound of at most this multiple of a measured time counts as equal to that time."""
 START_MATTERS_S = 10e-3
 """Seconds. TensorFlow's launch cost, hundreds of µs on a slow host, does not matter to a longer bound."""
 

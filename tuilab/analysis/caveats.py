@@ -1,4 +1,4 @@
-"""Finds reasons to doubt a figure: outliers, two levels, drift, shared processors."""
+"""Finds reasons to doubt a figure: outliers, two levels, drift, busy processors."""
 
 import math
 import statistics

@@ -28,7 +28,7 @@ SHORT = {
     "unlike-machines": "different machines",
     "unlike-software": "different software",
 }
-"""Caveats in two words, most severe first. Codes that are not listed do not make a run doubtful: a median
+"""Short names of caveats, most severe first. Codes that are not listed do not make a run doubtful: a median
 tolerates outliers, and precision is reported as a figure.
 """
 MOST_NAMED = 2

@@ -1,4 +1,4 @@
-"""Finds where two cost curves cross, from sign changes of their log ratio, and the size to measure next."""
+"""Finds the size at which two cost curves cross, from sign changes of their log ratio, and the next size."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

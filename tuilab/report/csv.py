@@ -51,5 +51,5 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Prefix text with a quote if a spreadsheet would run it as a formula."""
+    """Prefix text with a quote if a spreadsheet would evaluate it as a formula."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -36,7 +36,7 @@ ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return the figures of an arm with as many digits as the interval supports, or why there are none."""
+    """Return an arm's figures with as many digits as its interval supports, or why it has none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]

@@ -12,7 +12,7 @@ MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340
 LEFT, TOP, BOTTOM = 76, 16, 44
 LEGEND, LETTER, STEP = 38, 6.8, 20
-"""In the legend: space before a label, width of a letter, distance between labels."""
+"""Legend sizes in pixels: space before a label, width of a letter, distance between labels."""
 MOST_POINTS = 400
 """Maximum number of points per series."""
 
