@@ -35,7 +35,7 @@ ORDERS: Mapping[str, str] = {
     "fastest": _FIELD.format(2),
     "ratio": _FIELD.format(4),
 }
-"""SQL expressions to order the list by. Runs without the value come last."""
+"""SQL sort expressions by column of the list. Runs without a value come last."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

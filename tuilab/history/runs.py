@@ -327,7 +327,7 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run made last on this machine, whatever the clock says; else the run imported last."""
+        """Return the run recorded last on this machine, even if the clock was reset; else the last import."""
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None

@@ -50,7 +50,7 @@ def _elsewhere(data: Path) -> Iterator[Path]:
 
 
 def file_in(place: str, run: str) -> str:
-    """Return the file of a run that still continues; "" if the folder has none."""
+    """Return the spool file of a run that is still in progress; "" if the folder has none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
 

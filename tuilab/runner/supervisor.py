@@ -294,7 +294,7 @@ class Supervisor:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
-        """Handle an event from the measuring process or from a process that is being prepared."""
+        """Handle an event from the measuring process or from a process in preparation."""
         if further is self._measuring:
             self._receive(event)
         elif isinstance(event, Log):

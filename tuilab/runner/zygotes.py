@@ -42,7 +42,7 @@ class Zygotes:
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
     def begin(self, number: int) -> None:
-        """Start that many zygotes now, while nothing is measured. Does not wait."""
+        """Start the given number of zygotes now, while nothing is measured. Does not wait."""
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
@@ -58,7 +58,7 @@ class Zygotes:
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start zygotes until that many can fork."""
+        """Start zygotes until the requested number can fork."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
