@@ -72,7 +72,7 @@ class RunController:
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """Stop an active run, which keeps its data, then end the workers."""
+        """Stop an active run, keep its data, and end the workers."""
         self._closed = True
         self.playback.close()
         self._forget_rest()
@@ -196,7 +196,7 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """React to settings that undo or another preset has changed.
+        """React to settings that were changed by undo or by opening another preset.
 
         now: measure at once. quiet: do not measure.
         """

@@ -54,7 +54,7 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """Return the preferences; empty if the file is missing, invalid, or unreadable now."""
+    """Return the preferences; the defaults if the file is missing, invalid or unreadable."""
     try:
         return _read_preferences()
     except OSError:
@@ -119,7 +119,7 @@ def _whole(path: str) -> str:
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """Split off the prefix `watch `; it is "" if the path has none."""
+    """Split a typed path into its prefix `watch ` ("" if absent) and the path."""
     verb = "watch " * path.startswith("watch ")
     return verb, path.removeprefix(verb)
 

@@ -48,7 +48,7 @@ PATIENCE_MS = 2_000
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
-"""Number of runs per page of a list."""
+"""Number of runs on one page of the list."""
 MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
@@ -62,7 +62,7 @@ def to_read() -> Store:
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Return whether the error means that the disk is full."""
+    """Return whether the error was caused by a full disk."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
@@ -205,7 +205,7 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Open this history on a full disk: a deletion makes the file smaller at once.
+        """Reopen this history so that deletions shrink the file at once, even on a full disk.
 
         Closes this object. say: called with the place of the temporary copy. Raises OSError if no other disk
         has room for the copy.

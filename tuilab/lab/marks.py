@@ -1,4 +1,4 @@
-"""Verdict marks of presets, saved per machine across starts."""
+"""Saves each preset's verdict mark, per machine."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Choices offered to the user."""
+"""Choices that a list offers to the user."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ class Offer(NamedTuple):
     """Returned when the row is chosen."""
     label: str
     detail: str = ""
-    """A few more words about the choice."""
+    """A short description of the choice."""
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:

@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of bytes at the start of a file that decide whether it is text."""
+"""Number of leading bytes that are checked to tell whether a file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -32,7 +32,7 @@ def with_shapes(words: str) -> tuple[str, Opening]:
 
 
 def of_shapes(name: str, shapes: Sequence[str]) -> str:
-    """Join a name and shapes; `with_shapes` splits them again."""
+    """Join a name and shapes: the inverse of `with_shapes`."""
     return INPUT.join([name, *shapes])
 
 
@@ -48,7 +48,7 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return what a Python file could be, best guess first; [] if there is only one possibility.
+    """Return the possible uses of a Python file, best guess first; [] if only one is possible.
 
     It is a program to watch if running it does something, functions to measure, and code to check if it has
     timings or findings.

@@ -48,9 +48,7 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return whether an action that would replace a replay with a measurement must be requested a second
-        time.
-        """
+        """Return whether to ask again before a measurement replaces the replay."""
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared

@@ -222,7 +222,7 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Return the time until the call returns: the whole work on a CPU, only the host's part on a GPU."""
+    """Return the seconds until a call returns: all of its work on a CPU, only the host's part on a GPU."""
     arm = arms[0]
     true = arm.median_s or 0.0
     if family(arm.device or "") != "GPU":

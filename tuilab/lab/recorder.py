@@ -251,7 +251,7 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the last store that seemed damaged used this same file, which stays in use."""
+        """True if this same file already seemed damaged once and is still in use."""
         return self._recorder.again
 
     def recreate(self) -> bool:

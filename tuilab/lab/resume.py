@@ -24,7 +24,7 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""Properties of a machine that must be unchanged: figures from different machines are not one sample."""
+"""Machine properties that must not change: figures from different machines cannot be pooled."""
 MOST_FURTHER = 20
 """Maximum number of processes to add at once."""
 

@@ -111,7 +111,7 @@ class SavedRuns:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the verdict marks of the machine; without an event, read them."""
+        """Save the machine's verdict marks at the end of a run; without an event or at `Ready`, read them."""
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
         if file is None or machine is None or getattr(event, "origin", None):

@@ -55,7 +55,7 @@ class Own(NamedTuple):
 
     @property
     def preset(self) -> Preset:
-        """The preset that measures the code without changes."""
+        """The preset that measures this code with its default values."""
         declared = self.declaration
         return Preset(
             title=declared.title or self.file, workload=declared.name, name=declared.name,
@@ -105,7 +105,7 @@ class Settings:
 
     @property
     def as_declared(self) -> "Settings":
-        """The preset's original settings, with the file opened in the same way."""
+        """The preset's original settings, with the same options for opening the file."""
         return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property

@@ -23,7 +23,7 @@ Slidable = Integer | LogInteger | Choice
 
 @dataclass(frozen=True)
 class Reach:
-    """The numbers that the other parameters allow, and the reasons."""
+    """The range that the other parameters leave for a slider, with the reason for each limit."""
 
     low: int = 0
     high: int = 0
@@ -138,13 +138,13 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """List a control's round values; if only multiples are allowed, round multiples."""
+    """Return a control's round values, or its round multiples if only multiples are allowed."""
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the `times`-th stop above (1) or below (-1) `value`, or the last stop in that direction."""
+    """Return the stop that lies `times` stops above (1) or below (-1) `value`, at most the last one."""
     there = stops(parameter)
     if value in there:
         index = there.index(value) + direction * times

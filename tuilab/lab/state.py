@@ -54,7 +54,7 @@ MOST_LOG = 100_000
 LONG_S = 2.0
 """Seconds after which the screen shows a wait."""
 LONG = 50_000
-"""Number of samples above which a run is summarized in a thread."""
+"""Number of samples above which a thread summarizes the run."""
 
 
 @dataclass(frozen=True)
