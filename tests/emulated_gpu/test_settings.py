@@ -185,6 +185,6 @@ def test_memory_kept_by_tensorflow_is_reported_and_the_worker_continues(slow: Wo
     arm = Arm("GPU:0", "graph", "resident", "float32", "add-multiply")
     seen, _ = measure(slow, "elementwise", arm, parameters={"side": 1024, "ops": 4})
     (kept,) = caveats(seen, "gpu-memory-kept")
-    assert "of GPU:0 from others" in kept
+    assert "on GPU:0 until this worker ends" in kept
     _, state = measure(slow, "elementwise", arm, parameters={"side": 32, "ops": 4})
     assert state.arms[arm.id].status == "ok"

@@ -184,7 +184,7 @@ async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path
         screen = app.screen
         codes = [found.code for found in screen._found]
         await press(pilot, app, ["j"] * codes.index("TL107") + ["p"])
-        assert any("TL107 cannot be proved" in n.message for n in app._notifications)
+        assert any("cannot prove TL107" in n.message for n in app._notifications)
         await press(pilot, app, ["k"] * len(codes) + ["j"] * codes.index("TL105"))
         await pilot.press("p")
         await until(pilot, lambda: app.runner.holding)
@@ -254,7 +254,7 @@ async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: 
         app.screen.action_run()
         await pilot.pause()
         assert not app.runner.measured
-        assert any("model.py:forward is still being read" in said.message for said in app._notifications)
+        assert any("model.py:forward is still loading" in said.message for said in app._notifications)
         declare(*held[0])
         await until(pilot, lambda: app.runner.measured)
         assert [one.scenario.file for one in app.runner.measured] == [f"{tmp_path}/model.py:forward"]

@@ -264,13 +264,13 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         await press(pilot, app, "5")
         said = lines_of(app.screen.query_one(Timeline))
         assert "was not profiled when the run was recorded" in said
-        assert "the machine of the recording (gpu-07)" in said
+        assert "the machine that made the recording (gpu-07)" in said
         assert said.endswith("first measure its settings here with r.")
         lab_state.change(lab_state.settings.with_value("samples", 512))
         app.screen.query_one(TimelineView).draw()
         await rest(pilot, app)
         said = lines_of(app.screen.query_one(Timeline))
-        assert said.endswith("the machine of the recording (gpu-07).")
+        assert said.endswith("the machine that made the recording (gpu-07).")
         assert not [asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]
 
 

@@ -37,4 +37,4 @@ def with_shared(worker: Worker) -> Callable[[Act], Any]:
     state = SimpleNamespace(machine=worker.machine)
     lab = SimpleNamespace(questions=questions, ask=questions.ask, ready=ready, state=state)
     lab.explain = partial(Lab.explain, lab)  # type: ignore[arg-type]
-    return lambda act: asyncio.run(act(lab))
+    return lambda act, scope="": asyncio.run(act(lab))

@@ -210,7 +210,7 @@ def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -
     whole = msgspec.structs.replace(gpu, nodes=(there,))
     absent = msgspec.structs.replace(gpu, device=None, nodes=())
     why = f"Max int32 and Range int32 ({host}), Sum int32 (no GPU kernel for int32)"
-    assert seen_sentence([cpu, gpu]) == f"GPU graph: 3 of 6 ops ran on GPU:0; the other 3 on the CPU: {why}."
+    assert seen_sentence([cpu, gpu]) == f"GPU graph: 3 of 6 ops ran on GPU:0; 3 ops ran on the CPU: {why}."
     assert seen_sentence([cpu, whole]) == "GPU graph: all 3 ops ran on GPU:0."
     assert seen_sentence([cpu, absent]) == ""
 
