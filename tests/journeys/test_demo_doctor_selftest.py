@@ -50,11 +50,16 @@ def test_the_instrument_tests_itself(user: User) -> None:
 
 def test_the_self_test_ends_with_its_result_in_a_terminal(user: User) -> None:
     """The check of forked processes starts and ends only workers of its own."""
+    with user.opens("tuilab selftest --only forked") as shell:
+        assert shell.ended(120) in (0, NOT_PASSED), shell.text
+        assert shell.shows("forked processes take")
+    user.nothing_runs()
+
+
+@pytest.mark.long
+def test_the_self_test_is_stopped_in_a_terminal(user: User) -> None:
     with user.opens("tuilab selftest") as shell:
         shell.see("clock-resolution", seconds=120)
         shell.press("\x03")
         assert shell.ended() == 130
-    with user.opens("tuilab selftest --only forked") as shell:
-        assert shell.ended(120) in (0, NOT_PASSED), shell.text
-        assert shell.shows("forked processes take")
     user.nothing_runs()
