@@ -106,7 +106,7 @@ def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
 
 
 def main(folder: str, change: Change, out: str = "") -> None:
-    """Print the comparison."""
+    """Compare the step with the changed step and print the result as JSON."""
     import tensorflow as tf
 
     plain = call(tf, folder, None)

@@ -103,14 +103,16 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """Also write this run's further events to a file. finish: continue the run without a reader."""
+        """From now on, also write this run's events to a file. finish: continue the run even if the reader
+        exits.
+        """
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.is_complete:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Stop spooling a finished run: delete its events, or keep them and exit if the reader is gone."""
+        """Stop spooling a finished run and delete its file. If the reader is gone, keep the file and exit."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:
@@ -127,7 +129,7 @@ class Channel:
 
     @property
     def alone(self) -> bool:
-        """True if the reader is gone."""
+        """True if the process that reads the events has exited."""
         return self._spool is not None and self._spool.alone
 
     def reader_gone(self) -> None:
@@ -140,7 +142,7 @@ class Channel:
             self.leave()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield request lines until the other side closes."""
+        """Yield request lines until the other side closes the pipe."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
             while line := self._line(stream):
                 yield self.inward(line)

@@ -84,7 +84,7 @@ class Context:
             self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
-        """Return a function that reports progress on that request. Safe from any thread."""
+        """Return a function that reports progress on the given request. Safe from any thread."""
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))
@@ -103,7 +103,9 @@ class Context:
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Stop waiting for `Painted` events, as none will come. Safe from the reading thread."""
+        """Stop waiting for `Painted` events, because no screen is left to send them. Safe from the reading
+        thread.
+        """
         self.watched = False
         self.painted.set()
         self.turn.set()
@@ -113,7 +115,7 @@ class Context:
         return run in self._cancelled
 
     def check_question(self) -> None:
-        """Raise Cancelled where the present question is to be broken off."""
+        """Raise Cancelled if a stop of the current question was requested."""
         self.check(self.question)
 
     def check(self, run: str) -> None:

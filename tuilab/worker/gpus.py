@@ -54,12 +54,14 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Drop GPUs that do not exist on a machine with `count` of them."""
+        """Drop indices that do not exist on a machine with `count` GPUs."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return the GPUs to open instead in order to serve the request; empty if nothing must change."""
+        """Return the GPUs that a new process must open to serve the request; empty if the current ones
+        suffice.
+        """
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 

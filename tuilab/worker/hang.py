@@ -14,7 +14,7 @@ from tuilab.worker.context import Context
 HANG_S = 600.0
 LOOK_S = 15.0
 BUSY_S = 1.0
-"""Seconds of CPU time within `HANG_S` that show that a run still computes."""
+"""Seconds of CPU time. A run that uses at least this much within `HANG_S` is still computing."""
 
 
 def children_s() -> float:
@@ -29,7 +29,7 @@ def children_s() -> float:
 
 class HangWatch(threading.Thread):
     """While a run is measured, ends this process if it used no CPU time and sent no event for `HANG_S`.
-    Rounds that were measured are kept.
+    Finished rounds are kept.
 
     A run that waits for its turn does not count as hanging. The watch counts its own checks rather than the
     time, so that a process which was suspended and resumed is not ended.

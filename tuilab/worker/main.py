@@ -72,8 +72,8 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Return whether this process may serve the request; if it is confined and may not, the caller starts
-    another worker.
+    """Return whether this process may serve the request. A confined process may not serve every request; the
+    caller then starts another worker.
     """
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file

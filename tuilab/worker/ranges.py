@@ -21,7 +21,8 @@ MOST_WORDS = 100_000
 MOST_DEPTH = 30
 """Maximum depth of functions that call each other."""
 MOST_OPS = 1_000_000
-"""Maximum number of ops to examine, because functions that call others twice can nest to any number."""
+"""Maximum number of ops to examine. Functions that each call the next one twice run exponentially many ops.
+"""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the smallest dimension that an index of several parts addresses."""
+    """Return the smallest of the dimensions that a multi-part index addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)

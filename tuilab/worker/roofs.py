@@ -33,7 +33,7 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 MEMORY_SHARE = 8
 """Use at most one eighth of host memory."""
 SLICES = 4
-"""Number of slices in which memory is processed: on a busy machine, a short pass is more likely to run
+"""Number of slices that memory is processed in. On a busy machine, a short pass is more likely to be
 undisturbed.
 """
 PASS_BYTES = 32 * 2**20
@@ -123,7 +123,7 @@ def _device(tf: Any, name: str, seconds: float, check: Check) -> DeviceRoofs:
 
 
 def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
-    """Return the shortest of as many runs as fit into the time, in seconds."""
+    """Repeat the run as often as the time allows; return the seconds of the fastest."""
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
         check()

@@ -61,11 +61,11 @@ class Starts:
         return [(call, partial(self._copied, call, x)) for call in calls]
 
     def _copied(self, call: Callable[[], Any], x: Any) -> Any:
-        """Make the call with the copies that an arm with copied inputs makes (`worker.build`)."""
+        """Run the empty call with the same copies that an arm with copied inputs makes (`worker.build`)."""
         move_to(self._tf, x, f"/{self._device}")
         return self._tf.nest.map_structure(lambda value: value.numpy(), call())
 
     @property
     def found(self) -> DeviceRoofs:
-        """The shortest times so far."""
+        """The shortest times measured so far."""
         return DeviceRoofs(launch_s=dict(self.launch_s), copied_s=dict(self.copied_s))

@@ -1,5 +1,5 @@
-"""Manages the folder for this process's temporary files. Its guard removes the folder, or else the next start
-does.
+"""Manages the folder for this process's temporary files. The process's guard deletes the folder; if it
+cannot, the next start does.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Limits tracebacks to user code, so that its author sees where it failed."""
+"""Limits tracebacks to user code, so that users see where their code failed."""
 
 import re
 import traceback
@@ -81,8 +81,8 @@ def text_of(error: BaseException) -> str:
 def user_traceback(error: BaseException) -> str:
     """Return the sanitized traceback, limited to frames of user code if there are any.
 
-    While user code is loading, TensorFlow's errors about it come without tuilab's frames. An InputError comes
-    without a traceback because its message is complete.
+    TensorFlow's errors while user code loads are shown without tuilab's frames. An InputError is shown
+    without a traceback, because its message is complete.
     """
     if isinstance(error, InputError) and _own:
         return ""

@@ -171,7 +171,7 @@ def _instance(target: type, place: str) -> Any:
 
 
 def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
-    """Return a case that calls the callable on random tensors of known shape and on its parameters'
+    """Return a case that calls the callable with random tensors of known shape and with the parameters'
     values.
     """
     step = _cloned(b, target) if _is_layer(target) else unwrapped(target)

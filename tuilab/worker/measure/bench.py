@@ -132,15 +132,13 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True if the process is an additional one, and the run limits the time of additional
-    processes.
-    """
+    """Return True if this is one of the run's additional processes and the run limits their time."""
     return request.worker > 0 and request.budget.further_s > 0
 
 
 @dataclass
 class Bench:
-    """The request, the tools to run it, and the progress of the run's rounds.
+    """A run's request, the stopwatches and other tools that serve it, and the progress of its rounds.
 
     values: of every parameter, checked. rounds, elapsed_s: over all points. pressures: one per point.
     disturbed: rounds kept although the canary's speed had changed.

@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Share of a GPU's memory. TensorFlow's reservation is reported from this share on."""
+"""Share of a GPU's memory. A smaller reservation by TensorFlow is not reported."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:

@@ -26,10 +26,13 @@ measurements so far.
 LONGEST_CALL_S = 4.0
 """Seconds. A batch whose call would take longer is not tried."""
 GROWTH, TELLING, POINTS = 4, 0.25, 2
-"""Multiply the batch by GROWTH until POINTS batches took TELLING (a share) of the free memory."""
+"""The batch is multiplied by GROWTH until POINTS batches have each taken the share TELLING of the free
+memory.
+"""
 SAFE = 0.6
-"""Share of the free memory that a trial may take by the line so far. The allocator may use a chunk of nearly
-twice the size for a tensor, and a call that does not fit waits ten seconds.
+"""Maximum share of the free memory for a trial call, predicted by the line through the previous trials. The
+allocator may use a chunk of nearly twice the size for a tensor, and a call that does not fit waits ten
+seconds.
 """
 STRAIGHT = 0.1
 """Three peaks are on a line if the two slopes between them differ by at most this share."""
@@ -132,7 +135,7 @@ class Tried(NamedTuple):
 
 
 def weights(tried: Sequence[Tried]) -> float:
-    """Return the bytes that are held at batch 0, by the line through the first two batches."""
+    """Return the bytes held at batch 0, extrapolated with a line through the first two batches."""
     one, two = tried[0], tried[min(1, len(tried) - 1)]
     grows = (two.held - one.held) / (two.batch - one.batch) if two is not one else 0.0
     return min(one.held, max(0.0, one.held - grows * one.batch))
@@ -156,10 +159,9 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
 
 
 def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
-    """Return the batch whose call takes `limit` bytes. It is infinite if no call took more than is held.
-
-    What the smallest batch takes beyond the line counts as used: copies leave holes that are too small for
-    the tensors of a large batch.
+    """Return the batch whose call takes `limit` bytes; infinite if no call took more memory than is held
+    between calls. Memory that the smallest batch takes above the line counts as used, because copies leave
+    holes that are too small for the tensors of a large batch.
     """
     base, slope = line_of(tried)
     base = max(base, tried[0].peak - slope * tried[0].batch)
@@ -167,7 +169,9 @@ def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
 
 
 class _Search:
-    """Calls growing batches and solves the line of their peak memory for the batch at the limit."""
+    """Calls the model with growing batches, fits a line to their peak memory, and solves it for the largest
+    batch.
+    """
 
     def __init__(self, bench: Bench, arm: Arm, batch: LogInteger) -> None:
         self._bench, self._arm, self._batch = bench, arm, batch
@@ -205,7 +209,7 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return how many batches took enough memory to determine the line."""
+        """Return the number of tried batches that took enough memory to determine the line."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 

@@ -97,7 +97,9 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Subtract the growth from `a` to `b`, the time in which other workers had their turn."""
+        """Return these readings moved by the growth from `a` to `b`, so that later differences exclude other
+        workers' turns.
+        """
         return Counters(
             at=self.at + b.at - a.at,
             switches=self.switches + b.switches - a.switches,
@@ -160,17 +162,17 @@ class HostWatch:
         self._first, self._before = 0, read()
 
     def start(self, index: int) -> None:
-        """Start a window at that round and discard an unfinished one."""
+        """Start a window at the round with that index, and discard an unfinished window."""
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End that round. song: the slower of the canary's samples around it."""
+        """End the round with that index. song: the slower of the canary's samples before and after the round."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows completed since the last call. index: of the next round."""
+        """Return the windows completed since the last call. index: index of the next round."""
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []

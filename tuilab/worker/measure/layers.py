@@ -34,7 +34,7 @@ _UPDATES = (
 )
 """Names of ops that update variables."""
 MOST_FUSED = 4
-"""Maximum number of ops that one kernel fuses after a product."""
+"""Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
 """A scope with at least this share of the arithmetic is the whole model, not a layer."""
 
@@ -56,7 +56,7 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer of an op that ran. A fused op belongs to the layer of its product."""
+        """Return the layer of an op that ran. A fused op belongs to the layer of its matmul or convolution."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
@@ -77,8 +77,8 @@ class Layers:
         return beside, "scope" if beside else ""
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
-        """Return the layer that these scopes lead to and its kind ("" for a nested model); None if there is
-        no such layer.
+        """Return the layer that has these scopes, and its kind ("" for a nested model); None if there is no
+        such layer.
         """
         found, level = list[str](), self._tree or {}
         for scope in scopes:
@@ -153,15 +153,15 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
 
 
 class _Products:
-    """Maps a kernel that fuses a product with later ops to the product, whose layer did the work."""
+    """Maps a fused kernel to its matmul or convolution, to whose layer the work belongs."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = {part.name: part for part in parts}
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """Return the name of the product's op, or the given name if the op is not fused or its product is not
-        found.
+        """Return the name of the fused matmul or convolution; the given name if the op is not fused or none
+        is found.
         """
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
         part = self._parts.get(known)

@@ -12,7 +12,7 @@ from tuilab.model.quantity import size as bytes_words
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 
 LEAST = 64 * 2**20
-"""Minimum bytes of a size that are distinguishable from the noise of TensorFlow's own memory."""
+"""Bytes. Less memory than this is indistinguishable from the noise of TensorFlow's own allocations."""
 MOST_POWER = 3.0
 """Largest exponent with which memory is assumed to grow with the size."""
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
@@ -47,20 +47,19 @@ class SizesMemory:
         self._before = 0
 
     def begin(self) -> None:
-        """Record the memory that the process holds before a size."""
+        """Record the memory that the process holds before a size is measured."""
         reset_peak()
         self._before = process_memory()
 
     def end(self, size: float) -> None:
-        """Record the memory that the size took, at least `LEAST`.
-
-        A size of 0 gives no information about larger ones.
+        """Record the memory that measuring the size took, at least `LEAST`. Size 0 is ignored: it tells
+        nothing about larger sizes.
         """
         if size > 0:
             self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
-        """Return why that size does not fit; "" if it fits or this is unknown.
+        """Return why that size does not fit into memory; "" if it fits, or if too little is known.
 
         Memory is assumed to grow as a power of the size, fitted to the two largest known sizes.
         """

@@ -80,7 +80,9 @@ def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
 
 
 def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
-    """Return a tensor's shape; None if a dimension is open, unless `unknown` stands in for it."""
+    """Return a tensor's shape, with open dimensions replaced by `unknown`; None if `unknown` is None and a
+    dimension is open.
+    """
     if tensor.shape.is_fully_defined():
         return tuple(tensor.shape)
     if unknown is None:
@@ -98,7 +100,7 @@ def nbytes(tensor: Any) -> int | None:
 
 
 def shaped(op: Any, value: Any = lambda index: None, unknown: int | None = None) -> Shaped:
-    """Return a graph's op with its shapes. unknown: stands in for open dimensions."""
+    """Return a graph's op with its shapes. unknown: size to use for open dimensions."""
     return Shaped(
         op=op.type,
         inputs=tuple(shape_of(t, unknown) for t in op.inputs),

@@ -109,7 +109,8 @@ def computed(tf: Any, outputs: Any) -> str:
 
 
 def decide_device(arm: Arm, seen: str, case: Case) -> str:
-    """Return the device to report: as observed from the ops, else as the workload reports.
+    """Return the device to report: the device observed from the ops, or else the device that the workload
+    reports.
 
     A copy to the host runs no op on the other side, so the workload's report counts. If no TensorFlow op ran
     at all, the host's processor did the work.

@@ -56,7 +56,7 @@ machine that is always busy, every round is disturbed.
 """
 
 SLOW_S = 0.5
-"""Announce a block expected to take longer, so that the screen does not seem frozen."""
+"""Seconds. A block that is expected to take longer is announced, so that the screen does not seem frozen."""
 
 Fail = Callable[[TimedArm, BaseException], None]
 

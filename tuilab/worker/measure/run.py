@@ -30,8 +30,7 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors that other processes use. Below it, roofs that were measured on a busy machine are
-measured again.
+"""Share of the processors. If other processes use less, roofs measured on a busy machine are measured again.
 """
 
 

@@ -27,7 +27,9 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Warm-up share at later points of a sweep: the process is already warm and only the function is new."""
+"""Share of the usual warm-up time at later points of a sweep: the process is warm and only the function is
+new.
+"""
 WARM_CPU = 0.5
 """Warm-up share for a CPU, which reaches its clock within milliseconds; a GPU takes up to a second."""
 
@@ -130,7 +132,7 @@ class _Point:
         )
 
     def _report_warmup(self, cell: TimedArm, per_call_s: float) -> None:
-        """Report the warm-up as rarely as rounds. Its first block is reported at once, so that moving a
+        """Report the warm-up no more often than rounds. Its first block is reported at once, so that moving a
         slider has a visible effect.
         """
         self._warming.append(per_call_s)
@@ -205,7 +207,8 @@ BUDGETS = 4
 """Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of that time reserved for new sizes. Time that the first points leave unused is added to it."""
+"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is added.
+"""
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:

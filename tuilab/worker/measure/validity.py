@@ -31,15 +31,15 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""Share of the requested work that may be missing, because valid graphs fold windows, masks and indices."""
+"""Maximum share of the requested work that may be missing: valid graphs fold windows, masks and indices."""
 LEAST_LEFT = 0.1
-"""Minimum share of the work in an XLA program, from rough counts of its instructions and of the trace."""
+"""Minimum share of the requested work that an XLA program must contain. Both are rough counts."""
 OF_A_STRING = 100.0
-"""Rough operations per string of an op on strings, which reads characters and allocates memory."""
+"""Assumed operations per string of a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
 """Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""Share of the work that must have been merged for a report."""
+"""Minimum share of the work that must have been merged before it is reported."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -204,7 +204,7 @@ INSTEAD = {
 
 
 class KerasLoop(Exception):
-    """Raised when a Keras loop is called while a graph is traced."""
+    """Raised if code calls a Keras loop, such as `fit`, while a graph is traced."""
 
 
 def refusal(name: str) -> str:

@@ -125,7 +125,7 @@ def warm_up(
 
 
 def at_once(samples: Sequence[float]) -> bool:
-    """Return True if the first calls were as fast as the last ones (seconds per call).
+    """Return True if the first calls were as fast as the last calls. samples: seconds per call.
 
     Compares the median of the first eight samples with that of the last half: they agree within 5%, or within
     twice the error that the scatter of the last half explains. False while there are too few samples.

@@ -157,7 +157,7 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
 
 
 def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
-    """Return the work of these parts (None: of all)."""
+    """Return the work of these parts, or of all parts if None."""
     read, wrote = found.touched(some)
     parts = found.parts if some is None else some
     by_dtype: dict[str, float] = defaultdict(float)

@@ -153,7 +153,7 @@ CLASSES: dict[str, frozenset[str]] = {
         """
     ),
 }
-"""By the part of `keras.src` that defines them."""
+"""Allowed Keras classes, by the part of `keras.src` that defines them."""
 FUNCTIONS = names(
     """
     abs absolute adaptive_average_pool adaptive_max_pool add all allclose amax amin angle any append
@@ -192,5 +192,5 @@ FUNCTIONS = names(
     vdot view view_as_complex view_as_real vsplit vstack where zeros zeros_like
     """
 )
-"""Activations, losses, metrics and ops, by public name."""
+"""Public names of the allowed activations, losses, metrics and ops."""
 ROOMS_OF_FUNCTIONS = ("activations", "losses", "metrics", "ops")

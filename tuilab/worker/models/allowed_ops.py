@@ -283,7 +283,9 @@ FAMILIES: dict[str, frozenset[str]] = {
 COMPUTES = frozenset().union(*FAMILIES.values())
 
 SAVING = names("SaveV2 MergeV2Checkpoints ShardedFilename RestoreV2")
-"""Ops that save and restore the variables of a SavedModel. Allowed only for that, outside of any call."""
+"""Ops that save and restore the variables of a SavedModel. Allowed only for saving and restoring, not in a
+call.
+"""
 TABLES_OF_FILES = names("InitializeTableFromTextFile InitializeTableFromTextFileV2")
 """Ops that fill tables from files. Allowed only for the model's own assets."""
 

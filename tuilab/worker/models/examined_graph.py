@@ -1,4 +1,6 @@
-"""Examines one graph of a SavedModel before TensorFlow loads it, and finds the ops that need trust."""
+"""Examines one graph of a SavedModel before TensorFlow loads it, and finds the ops that run only if the user
+trusts the file.
+"""
 
 import contextlib
 from collections import Counter
@@ -38,7 +40,7 @@ class Examined:
         self._saver = {_node_of(end) for end in ends if end}
 
     def refused(self) -> Counter[str]:
-        """Count the ops, by type, that may do more than compute."""
+        """Count, by type, the ops that may do more than compute."""
         found = self._ambiguous()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()

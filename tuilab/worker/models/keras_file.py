@@ -53,7 +53,7 @@ _TABLES = ("vocabulary", "idf_weights")
 _VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"))
 """Class names that denote a value rather than an object."""
 _LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
-"""Lower-case names under which Keras also finds these objects."""
+"""Lower-case names of optimizers, losses and metrics, which Keras also accepts."""
 _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
 """The members that `model.save` writes. Keras 3.8 would unpickle a `.npz`."""
 MOST_MEMBERS = 10_000
@@ -280,8 +280,8 @@ def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and why the file's compile configuration could not be restored. lost: why not
-    to try.
+    """Return the model, and why the file's compile configuration could not be restored. lost: a known reason
+    not to try to restore it.
     """
     load = _keras().models.load_model
     if not lost:
@@ -693,7 +693,7 @@ def _parts(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asks(part: Mapping[str, Any], inner: Mapping[str, Any]) -> int:
-    """Return the bytes of the layer's main weight, as far as the description shows its shape."""
+    """Return the bytes of the layer's main weight, if the description shows its shape."""
     made = next((inner[k] for k in ("units", "filters", "output_dim") if isinstance(inner.get(k), int)), 0)
     if not made:
         return 0

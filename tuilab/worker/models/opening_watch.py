@@ -20,8 +20,8 @@ OPENING_S = "TUILAB_OPENING_S"
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
 """Seconds, and bytes per second: a 2 GB model, perhaps on a slow disk, gets 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
-"""Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if that is more; at most
-80% of it.
+"""Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if that is more; never
+more than 80% of the free memory.
 """
 EVERY_S = 0.05
 _ahead: "list[subprocess.Popen[bytes]]" = []
@@ -72,7 +72,7 @@ def _resident(pid: int) -> int:
 def _watch(pid: int) -> None:
     """Read the limits, then watch until the pipe has more input or is closed.
 
-    The limits are one line: seconds, bytes, and the bytes that the process used before. If it ends the
+    The limits are one line: seconds, bytes, and the bytes that the process used before. Before ending the
     process, it prints the reason to standard error.
     """
     line = b""

@@ -252,7 +252,9 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
 
 
 def _acts(found: Counter[str]) -> str:
-    """Format as `ops that write files: WriteFile × 1; ops that are not known to be safe: Foo × 2`."""
+    """Format counts of ops by effect, for example `ops that write files: WriteFile × 1; ops that are not
+    known to be safe: Foo × 2`.
+    """
     left, words = dict(found), []
     for does, kinds in {**ACTS, "are not known to be safe": frozenset(found)}.items():
         listed = [f"{sanitize_line(op, 100)} × {left.pop(op)}" for op in sorted(kinds & left.keys())]

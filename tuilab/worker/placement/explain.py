@@ -125,7 +125,9 @@ def _placement(
 
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
-    """Return `With this build, a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
+    """Return a forecast such as `With this build, a GPU would run 11 of 12 ops; the rest stay on the CPU:
+    MatMul int32 (…).`
+    """
     total = sum(row.count for row in rows)
     if not total:
         return "No TensorFlow op ran, so there is nothing to forecast."
@@ -140,9 +142,8 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
 
 
 def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
-    """Return `GPU graph: 11 of 12 ops ran on GPU:0; the other one on the CPU: MatMul int32 (…).`
-
-    Returns "" if no arm ran on a GPU.
+    """Return a sentence such as `GPU graph: 11 of 12 ops ran on GPU:0; the other one on the CPU: MatMul int32
+    (…).` Returns "" if no arm ran on a GPU.
     """
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
@@ -161,7 +162,9 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
 
 
 def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:
-    """Format (op, dtype, reason) as `Max int32 and MatMul int32 (its kernel works in host memory)`."""
+    """Format (op, dtype, reason) triples, for example `Max int32 and MatMul int32 (its kernel works in host
+    memory)`.
+    """
     why: dict[str, list[str]] = {}
     for op, dtype, reason in stuck:
         why.setdefault(reason, []).append(f"{op} {dtype}".rstrip())

@@ -21,9 +21,9 @@ _NOT_ALONE = frozenset(
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """Return TensorFlow's response to the op with these types on `device`, without soft placement.
 
-    types: omitted ones are chosen to fit a kernel. Returns "" if no call of the op can be constructed from
-    its definition. The op is in a branch that is not taken, so it is placed and its kernel looked up, but it
-    never runs.
+    types: dtypes by type attribute; missing ones are chosen to fit a kernel. Returns "" if no call of the op
+    can be constructed from its definition. The op is in a branch that is not taken, so it is placed and its
+    kernel looked up, but it never runs.
     """
     if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
         return ""

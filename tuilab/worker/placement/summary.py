@@ -1,4 +1,4 @@
-"""Summarises rows into an arm's observation."""
+"""Summarises placement rows into the devices, ops and copies observed for an arm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -216,13 +216,15 @@ class _Recorder:
                 self._given(_function_names(attrs))
 
     def _given(self, names: Iterable[str]) -> None:
-        """Keep the bodies of functions passed to tf.data, which may not outlive the call."""
+        """Store the bodies of functions passed to tf.data, because the functions may be deleted after the
+        call.
+        """
         for name in names:
             if name not in self._seen.pipelines and (nodes := body(name)):
                 self._seen.pipelines[name] = nodes
 
     def _fresh(self, tensor: Any, device: str) -> bool:
-        """Return True if an op on `device` is the first that needs this tensor there.
+        """Return True if no earlier op on `device` needed this tensor.
 
         This includes a small integer on the op's own GPU, because the kernel may need it in host memory.
         """

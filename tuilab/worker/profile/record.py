@@ -24,9 +24,7 @@ FEWEST, MOST = 3, 50
 LONG_S = 0.1
 """Seconds. If a call takes longer, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Seconds of unprofiled blocks before the profiled one, and again after it; and the maximum number of these
-blocks each time.
-"""
+"""Seconds and maximum number of the unprofiled blocks before the profiled block; the same again after it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def record(
 
 
 def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
-    """Return how often each op type ran in one call, according to the profiler.
+    """Return how often each op type ran in one call, as the profiler recorded it.
 
     The runtime folds constants once more after it made the graphs that a call reports.
     """

@@ -30,7 +30,7 @@ class _Silence:
 
 
 def spin(seconds: float) -> None:
-    """Busy-wait for that long, by the same clock that times blocks."""
+    """Busy-wait for `seconds`, measured with the same clock that times blocks."""
     until = time.perf_counter_ns() + round(seconds * 1e9)
     while time.perf_counter_ns() < until:
         pass

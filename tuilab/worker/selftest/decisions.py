@@ -35,7 +35,7 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
 
 @dataclass
 class Noise:
-    """The machine's noise, from runs of a call against itself: the rounds of both sides, and seconds
+    """The machine's noise, from runs that compare a call with itself: the rounds of both sides, and seconds
     per run.
     """
 
@@ -43,9 +43,7 @@ class Noise:
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the smallest difference that nine of ten runs on this machine detect; the median over the
-        runs.
-        """
+        """Return the smallest difference that nine of ten runs on this machine detect (median over the runs)."""
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]
         return statistics.median(known) if known else None
@@ -69,7 +67,7 @@ class Noise:
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """Measure a TensorFlow call against itself, in `runs` runs of twenty rounds."""
+    """Compare a TensorFlow call with itself, in `runs` runs of twenty rounds."""
     own, call, calls, call_s = _prepared(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):

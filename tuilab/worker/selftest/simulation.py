@@ -101,7 +101,7 @@ def _ratios(trials: int, n: int, truth: float, rho: float, seed: int) -> list[tu
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """An arm that costs base_s + each_s · size seconds per call."""
+    """A simulated arm that takes base_s + each_s · size seconds per call."""
 
     base_s: float
     each_s: float
@@ -164,9 +164,9 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """Return the result of a sweep of the two lines, bisecting until noise dominates.
-
-    Stopping earlier leaves room for other interpolations in the interval, which then covers more than 95%.
+    """Return the result of a sweep of the two lines, bisected until noise dominates. A sweep that stops
+    earlier has wider intervals, which also cover other interpolations, and so contain the truth in more than
+    95%.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

@@ -226,8 +226,8 @@ def link(context: Context) -> Check | None:
 
 
 def _carries(trained: Link | None) -> float | None:
-    """Return the maximum bytes per second from the capabilities of card and slot, because an idle link
-    reduces its current speed.
+    """Return the maximum bytes per second that card and slot support. An idle link lowers its current speed,
+    so that is not used.
     """
     if trained is None or trained.max_generation is None or trained.max_width is None:
         return None
