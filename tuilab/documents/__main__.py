@@ -71,7 +71,9 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, followed by its events. A line that is read again appears again."""
+    """Yield each line of code, followed by its events. A line that is read several times appears several
+    times.
+    """
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(describe_event(event))

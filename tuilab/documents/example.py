@@ -55,7 +55,7 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """Decisions about each time that the example reads; `judge.decide` sets them."""
+    """The timings whose time the example reads, with the decisions about them; `judge.decide` sets them."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
     """All timings of the document, including those whose time is never read."""
 
@@ -84,7 +84,7 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code near the end of a timing, where its figure is printed."""
+        """Return the code near the end of a timing, which usually prints the figure."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
@@ -117,7 +117,7 @@ class Example:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The prose that introduces the code and comments on it."""
+        """The prose before and after the code."""
         return [*self.block.before, *self.block.after]
 
     @cached_property

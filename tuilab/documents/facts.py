@@ -91,8 +91,8 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """By model, the event that creates its variables: its own creation if the input shape is known, else
-        its first call.
+        """For each model, the event that creates its variables: the creation of the model if the input shape
+        is known, else its first call.
         """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
@@ -128,7 +128,7 @@ class Facts:
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:
-        """By session, the event that creates its configuration."""
+        """For each session, the event that creates its configuration."""
         events = self._trace.events
         made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
         given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")
@@ -174,8 +174,8 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """The first reading of each region, in order; and for each, the earliest end among regions that start
-        there or later.
+        """The events at which regions start, in order; and for each of them, the earliest end among the
+        regions that start there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -191,12 +191,14 @@ class Facts:
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """By identity of a value, the first unknown call that received it."""
+        """For each value (by identity), the first unknown call that received it."""
         return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """The same, only for unknown calls whose names suggest that they run their arguments."""
+        """For each value (by identity), the first unknown call that received it and whose name suggests that
+        it runs its arguments.
+        """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
     def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
@@ -221,7 +223,7 @@ class Facts:
 
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
-        """By the record of an unknown call, its first event."""
+        """For each unknown call (by its record), its first event."""
         found: dict[str, int] = {}
         for event in self._trace.events:
             if event.kind == "opaque":
@@ -247,7 +249,7 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """By subject, device and dtype: the matching events, in order."""
+        """The events in order, by subject, device and dtype."""
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
             if is_subject(event):
@@ -317,7 +319,7 @@ class Facts:
 
     @cached_property
     def _layers_run(self) -> dict[int, int]:
-        """By layer, the event that first runs it."""
+        """For each layer, the event that first runs it."""
         found: dict[int, int] = {}
         for event in self._trace.events:
             if isinstance(event.arguments.get("self"), Layer):
@@ -415,7 +417,7 @@ class Facts:
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model again in each iteration, while the other model exists
+        """Return True if a loop creates the model again in each iteration, although the other model exists
         before the loop.
         """
         one, two = self._built.get(id(model)), self._built.get(id(other))

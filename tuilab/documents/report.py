@@ -93,7 +93,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     broken: tuple[Unresolved, ...] = ()
     """Code that this version of Python cannot parse."""
     unreadable: str = ""
-    """What the document should be, if nothing in it could be read; else ""."""
+    """The kind of document that was expected, if nothing could be read; else ""."""
 
     @property
     def lines(self) -> tuple[str, ...]:

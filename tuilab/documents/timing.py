@@ -52,7 +52,7 @@ class Timing:
     work: TraceEvent | None
     """The work that the region is meant to time: a graph, a training, an op; None if not visible."""
     unfinished: tuple[TraceEvent, ...]
-    """Device work that no code waits for before the second reading."""
+    """Device work that the code does not wait for before the second reading."""
     repetitions: int | None
     """How often the work runs; None if unknown, or if its parts run different numbers of times."""
     unresolved: tuple[TraceEvent, ...]

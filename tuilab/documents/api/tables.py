@@ -32,7 +32,7 @@ def installed_version() -> str:
 
 
 def folder() -> Path:
-    """Return the folder for tables that a worker made."""
+    """Return the folder in which tables from workers are saved."""
     return Path(platformdirs.user_cache_dir("tuilab")) / "api"
 
 
@@ -54,7 +54,7 @@ def unpack(data: bytes) -> ApiTable | None:
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """Decode stored data of that kind; return None if it is invalid."""
+    """Decode stored data as that type; return None if it is invalid."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
@@ -93,7 +93,7 @@ def shipped() -> ApiTable:
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """Return the content of a data file in this package."""
+    """Return the content of the data file with that name in this package."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")

@@ -46,7 +46,7 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 def minor(version: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version: `2.17.1` → (2, 17)."""
+    """Return the major and minor number of a version: `2.17.1` → (2, 17)."""
     return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
@@ -103,7 +103,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Describe the version in which a missing name was removed or added; "" if unknown."""
+    """Say in which version a missing name was removed or added; "" if unknown."""
     here = minor(api.version)
     having = [
         number

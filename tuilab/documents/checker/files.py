@@ -40,9 +40,11 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     """Why the file cannot be read, and what was expected; "" if it was read."""
     findings: tuple[Finding, ...] = ()
-    """The selected findings, one for each place."""
+    """The selected findings, one for each place in the file."""
     texts: tuple[str, ...] = ()
-    """For each finding, its line without surrounding spaces. A baseline recognises the finding by it."""
+    """For each finding, the text of its line without surrounding spaces, by which a baseline recognises the
+    finding.
+    """
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     check: CheckResult | None = None
@@ -217,7 +219,7 @@ def check_files(
     processes: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:
-    """Check files in that many processes; return the results in the order of the files.
+    """Check files in `processes` processes; return the results in the order of the files.
 
     progress: called with the number of finished files and the total.
     """

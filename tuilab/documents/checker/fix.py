@@ -53,7 +53,7 @@ class Fixed:
 
 
 def _printable(line: str) -> str:
-    """Return a line with its tabs, but without terminal escapes."""
+    """Return a line without terminal escapes; tabs are kept."""
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
@@ -138,7 +138,7 @@ def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[st
 
 
 def _fits(line: str, at: int, edit: Edit) -> bool:
-    """Return True if a whole name starts at the edit's start and ends at its end."""
+    """Return True if the edit covers exactly one whole name."""
     end = at + edit.end - edit.start
     around = (line[at - 1] if at else " ") + (line[end] if end < len(line) else " ")
     return line[at:end].strip() == line[at:end] and not any(c.isalnum() or c in "_." for c in around)

@@ -53,7 +53,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def select_findings(result: FileResult, level: Severity) -> list[Finding]:
-    """Return the findings that are to be printed."""
+    """Return the findings to print."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 

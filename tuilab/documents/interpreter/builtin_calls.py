@@ -1,4 +1,4 @@
-"""Python's built-in functions."""
+"""Reads calls of Python's built-in functions."""
 
 import ast
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the items that a progress bar receives."""
+    """Return the items that a progress bar receives, because it yields them unchanged."""
     return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 
@@ -239,13 +239,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Round a value; a rounded time is still that time."""
+    """Read `round()`. A rounded time still counts as that time."""
     is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
     return values[0] if is_time else _pure("round", values, args.line)
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Return a value's text; the text of a time contains that time."""
+    """Read the conversion of a value to text. The text of a time contains that time."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return join_text("", values[:1], args.line)
@@ -253,7 +253,7 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Divide with remainder; both parts of a time, such as minutes and seconds, are that time."""
+    """Read `divmod()`. Both parts of a time, such as minutes and seconds, count as that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
     return Unknown("the result of divmod()", args.line)

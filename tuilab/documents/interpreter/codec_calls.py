@@ -42,7 +42,7 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("os.path.join", "posixpath.join")
 def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Join the parts of a path. If the last part is known, so is the end of the path."""
+    """Join the parts of a path. The result is known only if all parts are."""
     parts = list(args.values.values())
     interpreter.event("python", name, args.line)
     if args.open:
@@ -90,7 +90,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function in TensorFlow's internals, which may be anything; its arguments stay positional."""
+    """Read a call of a function in TensorFlow's internals. Its effect and its parameter names are unknown."""
     word = name.rpartition(".")[2]
     if word == "async_wait":
         interpreter.sync("async_wait()", args.line, NONE)

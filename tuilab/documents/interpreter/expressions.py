@@ -126,8 +126,8 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return the time between two readings, or an operand that is still a time after the operation; None if
-    no operand is a time.
+    """Return the time between two clock readings, or the operand that is a time and remains one; None if no
+    operand is a time.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
         # Two readings are added, but the first was subtracted before: `took = -time(); …; took += time()`.
@@ -172,7 +172,7 @@ def _is_sum(value: Value) -> bool:
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
-    """Record that the operation converts a time to another unit, or may do so."""
+    """Record that the operation may convert a time to another unit."""
     known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
     if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
         interpreter.trace.regions[time.region].scaled = True
@@ -388,7 +388,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def join_text(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return a text of which only parts are known, with the times in it."""
+    """Return a text whose parts are only partly known, with the times that it contains."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))

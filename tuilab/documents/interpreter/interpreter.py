@@ -55,7 +55,7 @@ MOST_COVERED = 100_000
 
 
 class Flow(Enum):
-    """How a statement passes on control."""
+    """How control continues after a statement."""
 
     NEXT = 0
     BREAK = 1
@@ -65,7 +65,7 @@ class Flow(Enum):
 
 
 class Exhausted(Exception):
-    """Raised when the reading has used up its steps."""
+    """Raised when the reading has used up its maximum number of steps."""
 
 
 @dataclass(eq=False)
@@ -319,7 +319,7 @@ class Interpreter:
             self.trace.notes.append((line, reason))
 
     def use(self, api: Api, line: int, spelled: str = "") -> None:
-        """Record that the document itself uses a library's dotted name."""
+        """Record that the document's own code uses a library's dotted name."""
         if self.away:
             return
         name = api.real or api.name
@@ -479,14 +479,11 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return what traces the Python code that is being read; None if the code simply runs."""
+        """Return the traced function that contains the code being read; None if the code simply runs."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Read alternatives that start from the same state, and join the names that they bind.
-
-        At least one is given.
-        """
+        """Read one or more alternatives from the same state, and join the names that they bind."""
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

@@ -59,7 +59,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Load a SavedModel, whose functions and signatures were traced before."""
+    """Read the loading of a SavedModel, whose functions and signatures are already traced."""
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -193,7 +193,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a loss, an optimizer, a metric or a data set, which all count as set-up."""
+    """Read the creation of a loss, an optimizer, a metric or a data set, which all count as set-up."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
@@ -236,8 +236,8 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record arguments to a model from outside the document that only Keras models accepted, in older
-    versions.
+    """Record arguments that only models of older Keras versions accept, in calls of a model from outside the
+    document.
     """
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):

@@ -224,7 +224,7 @@ _OF_ARRAYS = words(
 
 
 def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
-    """Return True if TensorFlow made the tensor, unless the code adds array methods to tensors."""
+    """Return True if TensorFlow made the tensor. Always False if the code adds array methods to tensors."""
     if tensor.made < 0 or any(use.name.endswith("enable_numpy_behavior") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made]

@@ -107,7 +107,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Call a method through super(). Methods other than constructors and the like may do any work."""
+    """Read a method call through super(). Except for constructors and similar methods, it may do any work."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -212,7 +212,7 @@ def call_saved(
 
 @methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Read a method of a TensorFlow or Keras object, of which the dotted name of its class is known."""
+    """Read a method of a TensorFlow or Keras object whose class is known by its dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
@@ -259,7 +259,9 @@ _OPS = ("op", "initializer")
 
 
 def _fetched(asked: Asked) -> Value:
-    """Return the value that a session fetches: the first of several, or the session itself if unknown."""
+    """Return the value that a session fetches, or the first of several values; the session itself if
+    unknown.
+    """
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]

@@ -47,7 +47,7 @@ def subject(args: Arguments) -> Value:
 
 
 def unknown(args: Arguments) -> None:
-    """Return the shape and dtype as unknown."""
+    """Return None, for an unknown shape or dtype."""
 
 
 def scalar(args: Arguments) -> Shape:
@@ -69,7 +69,7 @@ def like(args: Arguments) -> str | None:
 
 
 def always(dtype: str) -> DtypeOf:
-    """Return a function for a dtype that does not depend on the arguments."""
+    """Return a function that always returns that dtype, whatever its arguments."""
     return lambda args: dtype
 
 
@@ -79,7 +79,7 @@ def requested_dtype(default: str | None) -> DtypeOf:
 
 
 def broadcast(args: Arguments) -> Shape | None:
-    """Return the shape of all operands broadcast together."""
+    """Return the shape that results from broadcasting all operands."""
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if len(values) == 1 and isinstance(values[0], Listing):
         values = list(values[0].items)
@@ -125,7 +125,7 @@ def square(args: Arguments) -> Shape | None:
 
 
 def counted(args: Arguments) -> Shape:
-    """Return the shape of `range` and `arange`, for whole numbers and step one."""
+    """Return the shape of `range` and `arange` for whole numbers and a step of one."""
     ends = [
         integer(args.get(*p)) for p in (("start",), ("limit", "stop")) if args.has(p[0]) or args.has(p[-1])
     ]
@@ -199,14 +199,14 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape with one more dimension, for the parts."""
+    """Return the shape of the parts with one more dimension, as long as the number of parts."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape in which one dimension is as long as in all parts together."""
+    """Return the shape of concatenated parts: along one dimension, their lengths add up."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -412,7 +412,7 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Append an array to another array, or to times."""
+    """Read the appending of an array to another array, or to times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])
@@ -477,7 +477,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read `tf.identity`, with which articles move a tensor into a device scope."""
+    """Read `tf.identity`, which articles use to move a tensor to the device of a scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 

@@ -219,7 +219,7 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
-    """Return the object for an uncalled method: the first object of its class, or a new one."""
+    """Return the object on which an uncalled method is read: the first object of its class, or a new one."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
         made = owner.find("__init__")

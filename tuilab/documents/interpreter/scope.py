@@ -48,7 +48,9 @@ Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
 
 
 class Journal:
-    """Records writes to stores, so that they can be undone after one branch and joined after the other."""
+    """Records the names that branches bind, so that each branch is undone before the next, and all are joined
+    at the end.
+    """
 
     def __init__(self) -> None:
         self._open: list[list[Entry]] = []
@@ -95,7 +97,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that stands for both values. A name that only one branch bound counts as bound."""
+    """Return a value that may be either of the two. A name that only one branch bound counts as bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:

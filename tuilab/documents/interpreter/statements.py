@@ -111,7 +111,7 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
 
 
 def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
-    """Return True if the target outlives the function: a global, an attribute, an item."""
+    """Return True if the target still exists after the function returns: a global, an attribute, an item."""
     if isinstance(target, ast.Name):
         return target.id in scope.elsewhere
     return isinstance(target, ast.Attribute | ast.Subscript)
@@ -166,9 +166,8 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Look up the library names in a branch that is not taken, because other versions may need them.
-
-    Each name counts as a step. Raises Exhausted.
+    """Record the library names in a branch that is not taken, because other versions may need them. Each name
+    counts as a step. Raises Exhausted.
     """
     waiting: list[ast.AST] = list(statements)
     while waiting:
@@ -272,7 +271,7 @@ _OF_NAMES = words("AttributeError ImportError ModuleNotFoundError NameError")
 
 
 def _caught(handler: ast.ExceptHandler, scope: Scope, interpreter: Interpreter) -> tuple[str, ...]:
-    """Return the dotted names of the errors that a handler catches."""
+    """Return the dotted names of the exceptions that a handler catches."""
     if handler.type is None:
         return ("",)
     value = interpreter.evaluate(handler.type, scope)

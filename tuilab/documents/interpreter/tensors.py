@@ -150,7 +150,7 @@ def elementwise(
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
-    """Return the shape of tensors and numbers broadcast together; None if a shape is unknown."""
+    """Return the shape that results from broadcasting tensors and numbers; None if a shape is unknown."""
     return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 

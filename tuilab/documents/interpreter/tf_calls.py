@@ -1,4 +1,6 @@
-"""Reads TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and all others."""
+"""Reads calls of TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and the
+rest.
+"""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -168,7 +170,9 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read each argument that is a function once, with what is known about its own arguments."""
+    """Read each function among the arguments once, with the known facts about the arguments that it
+    will get.
+    """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -268,7 +272,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Add the nodes of a graph, and return those that are requested by name."""
+    """Read the import of a graph's nodes, and return the nodes that are requested by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

@@ -50,7 +50,7 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Wait for a key press, at most for the given time."""
+    """Read a wait for a key press, which lasts at most the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
@@ -65,7 +65,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Format a time as hours and minutes; it is still that time."""
+    """Read the formatting of a time as hours and minutes; the text still counts as that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -179,7 +179,7 @@ def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) 
 
 
 def _place(statement: object, line: int) -> None:
-    """Assign the line of the string to the code in it."""
+    """Give the code in a string the line number of the string."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

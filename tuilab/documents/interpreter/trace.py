@@ -74,8 +74,8 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python code runs only during tracing, with what traces it and the arguments for which
-    it is traced.
+    """A function whose Python code runs only during tracing, with the call that traces it and the traced
+    arguments.
     """
 
     by: str
@@ -200,7 +200,9 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Timedelta attributes that give only part of the time, and the lines that use them."""
+    """Timedelta attributes, such as `seconds`, that give only part of the time, with the lines that use
+    them.
+    """
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,7 @@ class Trace:
     """First events of those examples that are programs of their own, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events in a timed region without its clock readings, limited to the branch in which it
+        """Return the events between a region's clock readings, limited to the branch in which the region
         starts.
         """
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place

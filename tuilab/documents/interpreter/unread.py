@@ -144,7 +144,7 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Return the effect that a function with that name has besides computing; "" if unclear."""
+    """Describe the effect, other than computing, of a function with that name; "" if unclear."""
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
     if name.startswith(RESULT_OF) and not name.startswith(_CAMERA):

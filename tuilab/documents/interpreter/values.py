@@ -91,7 +91,7 @@ class Mapping(Value):
 
 @dataclass(frozen=True, slots=True)
 class Many(Value):
-    """A number of values that are all like `element`; `count` is None if the number is unknown."""
+    """Several values that are all like `element`. count: their number, None if unknown."""
 
     element: Value
     count: int | None
@@ -221,7 +221,7 @@ class Instance(Value):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Value):
-    """A method on its object."""
+    """A method bound to its object."""
 
     owner: Value
     name: str

@@ -98,7 +98,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
 
 
 def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
-    """Return True if the document shows what the work runs, and which calls receive it."""
+    """Return True if the document shows which model or function the work runs, and which calls receive it."""
     if work.name == SAVED or _is_own_interpreter(value):
         return True
     if work.name == "sess.run":
@@ -142,7 +142,7 @@ def _is_of_steps(example: Example, region: Region) -> bool:
 
 
 def _leaves_out(example: Example) -> bool:
-    """Return True if an example says that its objects are created as in an earlier example."""
+    """Return True if a comment says that the model or other objects are created as in an earlier example."""
     block = example.block
     if block.script or block.notebook:
         return False

@@ -73,7 +73,7 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time that may be a log is a log, because nothing shows that speed matters."""
+    """Return True if a time that may be a log is one, because nothing shows that speed matters."""
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
@@ -221,7 +221,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
 
 @lru_cache(maxsize=4)
 def _names(code: str) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each name occurs in the code, and how often it is assigned."""
+    """Return how often each name occurs in the code, and how often each is assigned."""
     return Counter(re.findall(r"\w+", code)), Counter(re.findall(r"\b\w+\b(?=\s*=[^=])", code))
 
 

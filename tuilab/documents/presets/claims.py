@@ -1,4 +1,4 @@
-"""Turns statements about speed in the prose near an example into conditions, through text patterns."""
+"""Turns statements about speed in the prose near an example into claims of a preset, using text patterns."""
 
 import re
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ _LONGEST_HEADING = 120
 
 
 def heading_of(line: str, following: str = "") -> str:
-    """Return the heading's text; "" if the line is not one."""
+    """Return the text of a heading; "" if the line is not a heading."""
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
     for pattern in (_ATX, _BOLD, _EXAMPLE):

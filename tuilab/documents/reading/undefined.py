@@ -94,8 +94,8 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 
 
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield (line, name) for each read of a name, except in annotations and in code that expects a missing
-    name.
+    """Yield (line, name) for each use of a name, except in annotations and in code that expects the name to
+    be missing.
     """
     waiting: list[ast.AST] = [tree]
     off = _switched_off(tree)

@@ -1,4 +1,4 @@
-"""Finds the workloads that measure an example."""
+"""Finds the workloads that measure what an example measures."""
 
 from collections.abc import Callable, Iterator
 

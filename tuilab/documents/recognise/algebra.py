@@ -34,7 +34,7 @@ _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the product is meant to be measured."""
+    """Return True if the example is meant to measure the product."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
@@ -140,9 +140,7 @@ def _chain(
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Return which of the workload's chains these ops form: sums of one another, sums of the same two
-    tensors, or others.
-    """
+    """Return the workload's name for the chain that these ops form: `sums`, `add` or `add-multiply`."""
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
@@ -155,8 +153,8 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, region: Region, event: TraceEvent) -> int:
-    """Return how many of the loops around an event repeat the timed work: loops that run its graph, or wait
-    each time.
+    """Return how many of the loops around an event repeat the timed work. Such loops run its graph or wait
+    for it in each iteration.
     """
     graph = event.place.traced.graph if event.place.traced is not None else None
     loops, outside = event.place.loops, len(example.trace.events[region.first].place.loops)

@@ -127,7 +127,9 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the one size in which the workloads differ, and the parameters that take the same value."""
+    """Return the only size in which the workloads differ, and the parameters that always have the same value
+    as this size.
+    """
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):
         return None

@@ -31,7 +31,9 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """A pipeline in the terms of the workloads. missing: properties that are unknown or different."""
+    """An input pipeline, expressed as workload parameters. missing: properties that are unknown or have no
+    equivalent.
+    """
 
     parameters: dict[str, Setting] = field(default_factory=dict)
     missing: list[tuple[int, str]] = field(default_factory=list)
@@ -116,7 +118,7 @@ def _parallel_calls(dataset: Dataset) -> Value | None:
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
-    """Determine the source of the images, and their number."""
+    """Find out where the images come from, and how many there are."""
     if source.name in ("from_tensor_slices", "from_tensors"):
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))
@@ -165,7 +167,7 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
 
 
 def _rows(dataset: Dataset) -> Value:
-    """Return one element of the source."""
+    """Return one element of the pipeline's source."""
     value = dataset.steps[0].arguments.get("tensors", NONE)
     first = value.items[0] if isinstance(value, Listing) and value.items else value
     if isinstance(first, Mapping) and first.items:
@@ -200,7 +202,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """Determine the host's cost per element, and the augmentation."""
+    """Find out what the mapped functions cost on the host per element, and how they augment images."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)

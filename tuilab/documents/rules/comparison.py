@@ -89,12 +89,12 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
 
 
 def _bare(region: Region) -> str:
-    """Return a time's label without the device in it."""
+    """Return a time's label without the name of a device."""
     return _DEVICES.sub("_", region.name)
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return how the work of two compared times differs, and the remedy; "" if it does not differ."""
+    """Return how the work of two compared times differs, with the remedy; "" if the work is the same."""
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""

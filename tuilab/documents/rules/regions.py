@@ -45,7 +45,7 @@ def _is_opaque(events: list[TraceEvent]) -> bool:
 
 
 def works(events: list[TraceEvent]) -> list[TraceEvent]:
-    """Return the events whose time a benchmark may want to measure."""
+    """Return the events that a benchmark may intend to time."""
     return [event for event in events if event.kind in WORK]
 
 

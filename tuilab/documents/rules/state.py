@@ -145,7 +145,7 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
 
 
 def _expected(event: TraceEvent) -> bool:
-    """Return True if the code catches the error, as the example in TensorFlow's guide does."""
+    """Return True if the code catches the error, as an example in TensorFlow's guide does."""
     return bool(event.place.tries)
 
 

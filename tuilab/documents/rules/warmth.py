@@ -152,13 +152,13 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The cold timings that start on the same line, because a helper may time several functions."""
+    """The cold timings that start on one line: a helper may time several functions."""
 
     timing: Timing
     work: TraceEvent
     first: FirstCall
     names: str
-    """Names of the work in all of them."""
+    """Names of the work in all of these timings."""
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:

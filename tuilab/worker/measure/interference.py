@@ -166,7 +166,7 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End the round with that index. song: the slower of the canary's samples before and after the round."""
+        """End the round with that index. song: the slower of the canary's samples before and after it."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)

@@ -56,7 +56,7 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer of an op that ran. A fused op belongs to the layer of its matmul or convolution."""
+        """Return the layer of an op that ran. A fused op is in the layer of its matmul or convolution."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:

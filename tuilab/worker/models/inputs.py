@@ -482,7 +482,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """Return that many examples, repeating them if there are too few. Other dimensions must be large enough."""
+    """Return that many examples, repeated if there are too few. Other dimensions must be large enough."""
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
         raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")
     rows = np.take(array, range(at[0]), axis=0, mode="wrap")
