@@ -98,7 +98,9 @@ def libcuda() -> None:
 
 
 def libraries(wanted: str) -> None:
-    """Open each of `[[soname, [path, …]], …]` (JSON): by its first existing path, else by name."""
+    """Open each library of `[[soname, [path, …]], …]` (JSON): by its first existing path, or else by its
+    name.
+    """
     for soname, paths in json.loads(wanted):
         tell(at=soname)
         path = next((p for p in paths if os.path.exists(p)), soname)

@@ -32,7 +32,7 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Describe how the child ended; empty if normally."""
+        """Describe how the child ended; empty if it ended normally."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
@@ -50,7 +50,8 @@ def run(
     until: float,
     more: Callable[[Ran], float] = _no_more,
 ) -> Ran:
-    """Run `argv` until it ends or until `until` (monotonic clock), then kill its whole group.
+    """Run `argv` until it ends or until the time `until` (monotonic clock), then kill its whole process
+    group.
 
     more: returns extra seconds, given the output so far. Raises OSError if it cannot be started.
     """
@@ -104,7 +105,7 @@ def kill_all() -> None:
 
 
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return `environ`, plus the variables with which the child finds this package, plus `more`."""
+    """Return `environ` with `more` and with the variables that a child needs to find this package."""
     out = dict(environ) | more
     home = HOME.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:

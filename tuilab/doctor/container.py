@@ -22,7 +22,7 @@ class Container:
 
 
 def look(place: Place) -> Container:
-    """Check the signs of each container runtime, most specific first."""
+    """Look for the signs of each container runtime, most specific first."""
     environ = place.environ
     for variable in ("APPTAINER_NAME", "SINGULARITY_NAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if environ.get(variable):

@@ -201,7 +201,7 @@ def _against(what: str, value: float | None, limit: float | None, unit: float, n
 
 
 def link(found: Link) -> str:
-    """Return `PCIe 4.0 ×16`, with the maximum if it is higher."""
+    """Return the GPU's link, such as `PCIe 4.0 ×16`, with the maximum if that is higher."""
     if found.generation is None or found.width is None:
         return ""
     now = f"PCIe {found.generation}.0 ×{found.width}"

@@ -114,7 +114,9 @@ def examine(
 
 
 LONGER = "longer"
-"""Key in place of a finding's name for a task that may take longer; the value is the extra seconds."""
+"""Key that a task sends in place of a finding's name if it may take longer; the value is the extra
+seconds.
+"""
 
 
 class Unanswered(str):

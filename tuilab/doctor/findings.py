@@ -62,7 +62,7 @@ class Findings:
 
     @property
     def driver_works(self) -> bool:
-        """True if cuInit succeeds and counts a device, or if no finding contradicts this."""
+        """True if cuInit succeeds and the driver counts a device, or if no finding contradicts this."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property

@@ -88,7 +88,7 @@ DRIVER_BY_DISTRIBUTION = {
     "rhel": "sudo dnf module install -y nvidia-driver:latest-dkms && sudo reboot",
     "arch": "sudo pacman -S --needed nvidia nvidia-utils && sudo reboot",
 }
-"""By ID or ID_LIKE of /etc/os-release.
+"""Commands that install the driver, by ID or ID_LIKE of /etc/os-release.
 
 Debian needs non-free, Fedora RPM Fusion, RHEL NVIDIA's CUDA repository.
 """
@@ -202,8 +202,8 @@ def container_gpu(f: Findings) -> str:
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """Return the command that starts it with its GPUs, and with the driver's libraries for computing and
-    NVML.
+    """Return the command that starts the container with its GPUs, and with the driver's libraries for
+    computing and NVML.
     """
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")

@@ -57,7 +57,7 @@ class Libcuda:
 
     @property
     def cuda_version(self) -> str:
-        """`12080` → `12.8`."""
+        """The newest CUDA version that the driver supports, as text: `12080` → `12.8`."""
         return f"{self.cuda // 1000}.{self.cuda % 1000 // 10}" if self.cuda else ""
 
 
@@ -67,7 +67,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Do the same without CUDA_VISIBLE_DEVICES; None if the variable is not set."""
+    """Open libcuda and count the devices without CUDA_VISIBLE_DEVICES; None if the variable is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
@@ -121,6 +121,6 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """Return the result of the second test as a probe of its own."""
+    """Return the finding without CUDA_VISIBLE_DEVICES, in a sentence."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

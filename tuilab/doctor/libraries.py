@@ -60,7 +60,7 @@ def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
 
 
 FRAMEWORK = "libtensorflow_framework.so.2"
-"""The library that opens the others, so its search path applies."""
+"""The library of TensorFlow that opens the others, so its search path applies."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Libraries:
     crashed: str = ""
 
     def missing(self, need: Need) -> tuple[Library, ...]:
-        """Return the libraries with that need that do not load."""
+        """Return the libraries of that `need` that do not load."""
         return tuple(library for library in self.found if library.wanted.need == need and not library.path)
 
 
@@ -130,7 +130,9 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """Return a copy of the library in a wheel next to TensorFlow that was not loaded."""
+    """Return the path of a copy of the library in a wheel next to TensorFlow that TensorFlow does not
+    load.
+    """
     if home is None or not wanted.folder:
         return ""
     path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname

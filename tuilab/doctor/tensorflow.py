@@ -17,7 +17,7 @@ library.
 """
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
-"""The child's tests on the GPU. Each uses another library or compiler."""
+"""The child's tests on the GPU. Each uses a different library or compiler."""
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,14 @@ WORDS: dict[AccountKind, str] = {
     "waiting": "waiting",
     "unknown": "not known",
 }
-"""The wording for each kind."""
+"""The words shown for each kind of time."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
 """What the program does in a call to Keras. The graphs, ops and input of a call count as one activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Stand in for the user's function before Python's first line and after the program's last one."""
+"""Shown instead of a user's function for the time before Python's first line and after the program's last
+line.
+"""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
@@ -93,7 +95,7 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
 
 @dataclass
 class Line:
-    """A line of user code, with the time of everything it calls. kinds: the time in the line itself."""
+    """A line of user code, with the time of everything that it calls. kinds: the time in the line itself."""
 
     place: str
     seconds: float = 0.0
@@ -144,14 +146,16 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return how a call was repeated: ` row by row`, ` in 120 calls`, or ""."""
+    """Return how a call was repeated, such as ` row by row` or ` in 120 calls`; "" if it was not."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"
 
 
 def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
-    """Return `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" without an account."""
+    """Return a headline such as `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" without an
+    account.
+    """
     said = [part for part in parts(rows) if part.seconds >= LEAST_SHARE * lasted_s][:MOST_SAID]
     if not rows or lasted_s <= 0:
         return ""
@@ -165,5 +169,5 @@ def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """Format with two digits and the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
+    """Format seconds with about two digits and the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
     return f"{value:,.0f} s" if value >= 9.95 else f"{value:.1f} s"

@@ -1,4 +1,4 @@
-"""Maps each finding to the advised change, and to what the change requires of the program. Pure functions."""
+"""Maps each finding to the advised change and to its preconditions in the program. Pure functions."""
 
 import ast
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
 
 
 def place(file: str, line: int) -> str:
-    """Return ` (train.py:12)`; "" for an unknown place."""
+    """Return a place in parentheses, such as ` (train.py:12)`; "" if the place is unknown."""
     return f" ({PurePath(file).name}:{line})" if file and line else ""
 
 
@@ -71,7 +71,7 @@ def no_side_effects(case: Case, at: Place) -> list[Unmet]:
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Find such code in the methods that Keras calls in a step."""
+    """Find Python code that a graph would run only once in the methods that Keras calls in a step."""
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
 

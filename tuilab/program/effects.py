@@ -31,8 +31,8 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """Python code that a graph would not run as Python does. first: what to change before making a graph of
-    it.
+    """Python code with an effect that a graph would not repeat. first: what to change before making a graph
+    of it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Effect:
 
     @property
     def place(self) -> str:
-        """Return `train.py:12`."""
+        """Return the effect's file name and line, such as `train.py:12`."""
         return f"{PurePath(self.file).name}:{self.line}"
 
 
@@ -122,7 +122,9 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Return what a file imported its names as or created them with: `np` → `numpy`, `env` → `gym.make`."""
+    """Return the origin of a file's names, that is, the import or the call that created each: `np` → `numpy`,
+    `env` → `gym.make`.
+    """
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):

@@ -30,7 +30,7 @@ INPUT = "waiting for input"
 WAITING = 0.15
 """Minimum share of a step that waiting for input must take to be reported."""
 FULL = 0.8
-"""A program that uses at least this share of the processors is assumed to need all of them."""
+"""Share of the processors. A program that uses at least this much is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 """Minimum share of the processors that a pipeline must use to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
@@ -40,7 +40,7 @@ two.
 USED = 10
 """Minimum number of calls that make a library's tf.function worth creating."""
 QUICK_FIRST = 0.6
-"""Shortest time of a program's first trace in a faster process, relative to this one: 0.6 to 1.2 in five
+"""Lower bound of a program's first trace in a faster process, relative to its time here: 0.6 to 1.2 in five
 pairs.
 """
 BETWEEN = 0.10
@@ -57,7 +57,7 @@ LEAST_OP_S = 1e-6
 """Minimum seconds of a graph's op, as observed in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Maximum share of the float64 ops' time that float32 saves on a CPU."""
+"""Maximum share of the float64 ops' time that switching to float32 saves on a CPU."""
 LEAST = 20
 """Minimum number of steps before rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
@@ -249,8 +249,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if a line of a loop built something after another line had run steps, that is, from the
-    second round on.
+    """Return True if a line in a loop built something after another line of the loop had run steps, that is,
+    from the second iteration on.
     """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
@@ -287,7 +287,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that become slower as the program runs."""
+    """Find steps that become slower while the program runs."""
     pace = case.of.pace()
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
@@ -334,7 +334,7 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """Return the stage that holds up the others, and whether the pipeline ran it in parallel.
+    """Return the pipeline's slowest stage, and whether the pipeline ran it in parallel.
 
     TensorFlow fuses and parallelises stages by itself; the profile's iterators, from the source up, show the
     stages that ran. The slowest stage is the one nearest to the source that takes at least half as long as
@@ -480,7 +480,8 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find Python in a map that hardly delays the step but uses the processors on which the step computes.
+    """Find a map that runs Python code and hardly delays the step, but uses the processors on which the step
+    computes.
 
     Processor time of TensorFlow's own ops is the pipeline's work and is not reported.
     """
@@ -921,7 +922,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the longest op. A gradient op is returned only if all are gradients."""
+    """Return the op that takes the longest. A gradient op is returned only if all ops are gradients."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -1057,7 +1058,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Find recurrent layers that would use cuDNN's kernel if not for one of their settings."""
+    """Find recurrent layers that do not use cuDNN's kernel because of one of their settings."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():

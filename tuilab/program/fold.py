@@ -71,7 +71,7 @@ class Calls:
 
     @property
     def kept(self) -> float:
-        """The share of all calls for which the start is stored."""
+        """The share of all calls whose start is stored."""
         return len(self.starts) / self.n if self.n else 1.0
 
 
@@ -81,7 +81,7 @@ def _beyond(lengths: list[float], of: list[float]) -> float:
 
 
 def _quickest_tenth(lengths: list[float]) -> float:
-    """Return the longest duration in the fastest tenth."""
+    """Return the longest duration among the fastest tenth."""
     return sorted(lengths)[len(lengths) // 10]
 
 
@@ -132,7 +132,7 @@ class Process:
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
     loops: Calls = field(default_factory=Calls)
-    """Iterations of a loop of ops, as far as profiler windows covered them."""
+    """Iterations of a loop of ops that profiler windows covered."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -140,10 +140,10 @@ class Process:
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     """Samples since the last step. Code that runs after all steps costs them no time."""
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
-    """Lines in which the stepping thread was running an individual op, outermost first."""
+    """Stacks of lines, outermost first, in which the stepping thread was running an individual op."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """How often a tf.function was created that is recreated every call or two."""
+    """For each tf.function that is recreated every call or two, how often it was created."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     """Lines of user code in which other threads were sampled, for example threads that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class Process:
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds of the main thread by kind and place."""
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
-    """Calls of a library entry point by line: how many, and the samples passed to them."""
+    """By line and library entry point: the number of calls, and of the samples passed to them."""
     wall: float = 0.0
     """Seconds that `spent` covers."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
@@ -331,7 +331,8 @@ class Process:
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
-        """Return whether the steps' own time grew or fell; None if there are few steps or no clear trend.
+        """Return the steps' times at the start and end of the run if they grew or fell; None if there are few
+        steps or no clear trend.
 
         Each fifth must continue the trend, because a slow period on a busy machine is not a trend.
         """
@@ -496,7 +497,9 @@ class Process:
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
-        """Return the share of a profiled step that individual ops launched by Python take."""
+        """Return the number of individual ops that Python launches in a profiled step, and their share of the
+        step.
+        """
         total, out = total_seconds(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)

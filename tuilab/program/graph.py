@@ -100,7 +100,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """Return the outer scopes that have enough inner scopes to be models rather than layers."""
+    """Return the scopes that contain enough inner scopes to be models rather than layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])

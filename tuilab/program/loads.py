@@ -1,4 +1,6 @@
-"""Sums up the devices' activity during the program: a fold over samples of the machine. Pure functions."""
+"""Sums up the devices' activity while the program runs: a fold over samples of the machine. Pure
+functions.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator

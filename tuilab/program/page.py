@@ -126,7 +126,7 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
 
 
 def called(row: ProcessRow) -> str:
-    """Return `process 4242 on gpu-07`."""
+    """Return the process's name, such as `process 4242 on gpu-07`."""
     return f"process {row.pid}" + (f" on {row.host}" if row.host else "")
 
 

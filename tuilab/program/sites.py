@@ -1,4 +1,4 @@
-"""Sums time by call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
+"""Adds up the time of each call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras entry points that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-"""Kinds of time that only a first call takes."""
+"""Kinds of time that only occur in a first call."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
@@ -152,7 +152,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""The effect on a model of a call of each name."""
+"""For each function name, what a call of it does to a model."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
 
 
 def called(site: Site) -> str:
-    """Return `predict() is called 120 times, 26.1 s, in the loop on line 9`."""
+    """Return a sentence such as `predict() is called 120 times, 26.1 s, in the loop on line 9`."""
     times = f" {plural(site.count, 'time')}"
     text = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
     here = "" if site.loop[0] == site.file else f" of {PurePath(site.loop[0]).name}"

@@ -93,7 +93,7 @@ def _loops(text: str) -> list[tuple[int, int, int]]:
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return that line of source code; "" if it is unknown."""
+    """Return the source line with that number; "" if it is unknown."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 

@@ -16,7 +16,9 @@ PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
 """The runtime's event for a function that waits for its batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""The corresponding event for a graph's loop over a dataset, which the runtime turns into an iterator."""
+"""The runtime's event for waiting for a batch in a graph's loop over a dataset, which the runtime turns into
+an iterator.
+"""
 ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
@@ -255,7 +257,7 @@ _NAMES = {
 }
 TRACING = "tracing and compiling"
 _OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
-"""Activities of the stepping thread; the first that applies counts."""
+"""Activities of the stepping thread. If several apply at once, the first one counts."""
 
 
 def _share_ops(
@@ -330,7 +332,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return how much of the free time is taken, and the intervals that remain free."""
+    """Return how much time the taken intervals cover in the free ones, and the intervals that remain free."""
     total, left = 0, []
     for begin, end in free:
         at = begin

@@ -123,7 +123,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Return the bytes that an arm of this variant needs; 0 if not known."""
+        """Return the host bytes that an arm of this variant needs; 0 if not known."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

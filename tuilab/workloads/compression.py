@@ -86,12 +86,13 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the values as drawn and as a tensor, zlib's output, the codes, and their floats."""
+    """Return peak bytes: the values and their tensor, zlib's output, the codes, and the decoded floats."""
     return 4 * ITEM * int(values["elements"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count lossy work: minimum, maximum, difference, quotient and rounding per value, or a multiply-add.
+    """Count the work of the lossy kind: minimum, maximum, difference, quotient and rounding per value to
+    compress, a multiply-add to decompress.
 
     The work and output size of zlib depend on the data.
     """
@@ -108,7 +109,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Compress or decompress `elements` float32 values once."""
+    """Return a case that compresses or decompresses `elements` float32 values once."""
     values = _values(b)
     make: Callable[[Build, Any], Case] = {
         "zlib": _zlib,
@@ -250,7 +251,9 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Report whether the functions in the documents' examples exist, and the kernel of the one that does."""
+    """Report the kernel of tf.io.decode_compressed, whether other names in the articles' examples exist, and
+    the device of a constant.
+    """
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"without a requested device, tf.constant of floats is on the {place}")

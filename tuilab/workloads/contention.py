@@ -1,4 +1,4 @@
-"""A matrix product alone on its device, and while other processes load the device."""
+"""A matrix product that has its device to itself, and one whose device other processes load."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -68,7 +68,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Multiply side × side matrices once."""
+    """Return a case that multiplies side × side matrices once."""
     import numpy as np
 
     x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
@@ -122,7 +122,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Multiply when asked to, and wait otherwise. Runs in a rival process."""
+    """Multiply matrices when the parent asks for it; wait otherwise. Runs in a rival process."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

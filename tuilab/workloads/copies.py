@@ -69,7 +69,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Copy `bytes` bytes once, whole or in `pieces`."""
+    """Return a case that copies `bytes` bytes once, whole or in `pieces`."""
     import numpy as np
 
     tf, direction = b.tf, b.word("direction")

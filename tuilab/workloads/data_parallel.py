@@ -79,7 +79,9 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one step of stochastic gradient descent on one batch, resident on the devices that share it."""
+    """Return a case that runs one step of stochastic gradient descent on one batch, resident on the devices
+    that share it.
+    """
     return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
 
 

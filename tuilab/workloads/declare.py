@@ -35,7 +35,7 @@ class Range:
 
 
 def between(low: int, high: int, *, log: bool | None = None, unit: str = "", help: str = "") -> Range:
-    """Return the range of a parameter, low … high. The slider is logarithmic if low is positive."""
+    """Return the range low … high for a parameter. The slider is logarithmic if low is positive."""
     if not (isinstance(low, int) and isinstance(high, int) and low <= high):
         raise InputError("between", (low, high), "two whole numbers, lower first")
     return Range(low, high, low > 0 if log is None else log, unit, help)
@@ -195,7 +195,7 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
 
 
 def whole(name: str, default: int, help: str) -> Parameter:
-    """Return the slider of a whole number without a stated range."""
+    """Return the slider for a whole number without a stated range."""
     return _number({"name": name, "help": help}, default, _guess(default))
 
 

@@ -81,7 +81,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Run `ops` ops in sequence on matrices of shape (side, side)."""
+    """Return a case that runs `ops` ops in sequence on matrices of shape (side, side)."""
     import numpy as np
 
     tf, ops, side = b.tf, b.integer("ops"), b.integer("side")

@@ -33,7 +33,9 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Draw one batch, copy it to the device, and prepare it there if the variant requires that."""
+    """Return a case that draws one batch, copies it to the device, and prepares it there if the variant
+    requires that.
+    """
     fed = feed.open_feed(b)
 
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None

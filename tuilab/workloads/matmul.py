@@ -70,7 +70,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Multiply random matrices of shapes (m, k) and (k, n)."""
+    """Return a case that multiplies random matrices of shapes (m, k) and (k, n)."""
     require(b)
     sides = [b.integer(name) for name in "mkn"]
     if b.arm.variant == "padded":

@@ -1,4 +1,4 @@
-"""Device allocation: its cost, the error when memory runs out, and whether TensorFlow still works
+"""Allocation of device memory: its cost, the error when memory runs out, and whether TensorFlow still works
 afterwards.
 """
 
@@ -88,7 +88,9 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Allocate `bytes` bytes in tensors of `step` bytes, fill them with normal numbers, and free them."""
+    """Return a case that allocates `bytes` bytes in tensors of `step` bytes, fills them with normally
+    distributed numbers, and frees them.
+    """
     if b.arm.variant == "limited":
         return _under_limit(b)
     tf, device = b.tf, b.device

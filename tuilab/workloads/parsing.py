@@ -40,7 +40,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Parse one batch of lines and sum each line."""
+    """Return a case that parses one batch of lines and sums the numbers of each line."""
     import numpy as np
 
     tf, fields = b.tf, b.integer("fields")

@@ -91,7 +91,9 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Run `length` products of side × side matrices with `detours` small ops between them."""
+    """Return a case that multiplies side × side matrices `length` times, with `detours` small ops in
+    between.
+    """
     import numpy as np
 
     tf, side, variant = b.tf, b.integer("side"), b.arm.variant

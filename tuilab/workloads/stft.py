@@ -145,7 +145,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Run one STFT of a random signal of shape (batch, samples)."""
+    """Return a case that runs one STFT of a random signal of shape (batch, samples)."""
     import numpy as np
 
     tf = b.tf

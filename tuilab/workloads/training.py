@@ -80,7 +80,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Train one step on one batch, drawn from the arm's pipeline."""
+    """Return a case that trains one step on one batch, drawn from the arm's pipeline."""
     require(b)
     with b.tf.device(b.device):
         model = network(b.tf, b.integer("side"), b.integer("filters"), b.arm.dtype)

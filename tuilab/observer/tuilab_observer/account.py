@@ -24,8 +24,9 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 SOON_S = 0.002
-"""Seconds that count as short: less than the 5 ms for which a thread running Python code keeps other threads
-waiting."""
+"""Seconds. A shorter delay is less than the 5 ms for which a thread running Python code keeps other threads
+waiting.
+"""
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
@@ -147,16 +148,14 @@ class Account:
             self.rows[row] = self.rows.get(row, 0.0) + took
 
     def begin_xla(self) -> None:
-        """Record that the main thread starts to call a function that XLA compiles.
-
-        Called from that thread.
+        """Record that the main thread starts to call a function that XLA compiles. Called from the main
+        thread.
         """
         self.xla = []
 
     def end_xla(self, compiled: bool) -> None:
-        """Record the end of that call; its time in graphs belongs to XLA if it compiled.
-
-        Called from that thread.
+        """Record the end of the call. If XLA compiled in it, its time in graphs counts as compiling. Called
+        from the main thread.
         """
         samples, self.xla = self.xla, None
         if samples:

@@ -1,4 +1,4 @@
-"""Observe gradient tapes in Python, values copied to the host, and arrays that become tensors."""
+"""Observe gradient tapes in Python, values copied to the host, and arrays converted to tensors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST_SITES = 2_000
 class Eager:
     """tapes: by line, the number of tapes and whether a library created them.
 
-    reads: number, seconds, function. copied: by line, the number, bytes and seconds of NumPy arrays that
-    became tensors.
+    reads: by line, the number and seconds of reads, and the function. copied: by line, the number, bytes and
+    seconds of NumPy arrays that were converted to tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:
@@ -68,7 +68,9 @@ class Eager:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
-        """Record a NumPy array that became a tensor, at the program's line that requested the conversion."""
+        """Record that a NumPy array was converted to a tensor, with the program's line that requested the
+        conversion.
+        """
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return

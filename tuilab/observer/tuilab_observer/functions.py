@@ -146,8 +146,8 @@ class Functions:
             self.fed[number] = calls + 1, before + size
 
     def _bring(self, number: int, arguments: Any) -> bool:
-        """Return whether a compiled function is called with these shapes for the first time, so that XLA
-        compiles.
+        """Return whether this is the compiled function's first call with these shapes, for which XLA compiles
+        it.
         """
         key = tuple(
             tuple(shape)

@@ -1,4 +1,4 @@
-"""Hooks for gradient tapes, for reads of tensor values, and for arrays that become tensors."""
+"""Hooks for gradient tapes, for reads of tensor values, and for arrays converted to tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installs the hooks. Each subject has its own module."""
+"""Installs the hooks. Hooks for each part of TensorFlow have their own module."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Observer:
         self._thread.start()
 
     def end(self, patience: float) -> None:
-        """Send what is left, because the program exits by itself."""
+        """Send the remaining data, because the program is exiting normally."""
         try:
             self.account.ended = Own.now()
             self.process.leaving.set()

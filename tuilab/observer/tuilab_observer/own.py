@@ -1,4 +1,4 @@
-"""Parts of Python that the observer uses, bound before the program can replace them.
+"""Python functions that the observer uses, bound before the program can replace them.
 
 They are attributes of a class, because tools that freeze time patch the attributes of modules.
 """
@@ -98,7 +98,7 @@ class Thread:
             Own.mask(signal.SIG_SETMASK, before)
 
     def join(self, seconds: float) -> bool:
-        """Return whether the thread ended within the time."""
+        """Return whether the thread ended within the given time."""
         return self._done.wait(seconds)
 
     def _whole(self) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Stand for a call in a sample: between two calls, and before the first step."""
+"""Used in a sample instead of a call's number: between two calls, and before the first step."""
 
 
 class Meanwhile:

@@ -25,7 +25,7 @@ ENOUGH = 30
 """Maximum number of steps in a window. More steps need more memory (0.2 MB or more each) and time, and show
 nothing new."""
 BATCH, LOOP = "batch", "loop"
-"""Identify a step that is neither a function nor a gradient tape."""
+"""Keys of a step that is neither a function nor a gradient tape."""
 PHASES = 4
 """Number of program phases (building a model, adapting, two trainings) profiled without waiting."""
 EAGER_S = 1.0
@@ -248,7 +248,7 @@ class Windows:
                     pass
 
     def _usual(self) -> float:
-        """Return the median of the latest step times outside of windows."""
+        """Return the median time of the latest steps outside of windows."""
         starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
         starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
         took = sorted(b - a for a, b in zip(starts, starts[1:]))

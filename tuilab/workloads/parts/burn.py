@@ -36,7 +36,7 @@ class Burn:
 
 @cache
 def burn(tf: Any, cost_us: int) -> Burn | None:
-    """Return blocks that cost `cost_us` microseconds each; None for a cost of 0."""
+    """Return blocks that together take one thread `cost_us` microseconds to inflate; None for a cost of 0."""
     if cost_us == 0:
         return None
     data = _random_text(CHUNK_BYTES)

@@ -1,4 +1,5 @@
-"""Controls background work that feeds calls: drained before a block, idle between blocks.
+"""Controls a pipeline that prepares input for calls in the background: its buffers are drained before a
+block, and it is idle between blocks.
 
 A pipeline fills its buffers while other arms are timed. A block that used those elements would get them for
 free, and preparing more takes processors away from the timed arm.
@@ -42,7 +43,7 @@ class Drain:
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element if elements are only drawn."""
+        """Seconds per element if elements are drawn and not used."""
         self.ready = 0
         """Number of elements that were ready after the last rest."""
         self._entered = False
@@ -77,7 +78,7 @@ class Drain:
                 self.rest()
 
     def empty(self) -> None:
-        """Draw until draws have to wait, and count the elements that were ready."""
+        """Draw elements until a draw has to wait, and count the elements that were ready."""
         self.ready, waited = 0, 0
         for _ in range(MOST_READY):
             begun = time.perf_counter()

@@ -1,4 +1,5 @@
-"""Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step.
+"""Input pipelines that prepare the same elements in different ways: serially, in parallel, ahead of time,
+once, or in the step.
 
 A pipeline continues from block to block, as in training. A restarted pipeline would have to find its
 parallelism and fill its buffers again, and would appear a quarter too slow. Between blocks it is idle with
@@ -128,7 +129,8 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step and its input: the batch transfer, and the host's cost of its images.
+    """Return the work of a step together with that of its input: the batch transfer, and the host's cost of
+    the images.
 
     A cached image was prepared earlier. Of the preparation, only the host's cost is known.
     """
@@ -197,7 +199,7 @@ class Feed:
     def running(
         self, inner: AbstractContextManager[Any], call: Callable[[], object]
     ) -> AbstractContextManager[Any]:
-        """Keep it running for a block. A serial pipeline is idle between calls."""
+        """Keep the pipeline running for a block. A serial pipeline is idle between calls."""
         return inner if self.serial else self.drain.running(inner, call)
 
     @property

@@ -85,7 +85,7 @@ def _random(shape: Shape, rng: Any, count: int) -> Any:
 
 @contextmanager
 def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
-    """Share images and labels among a run's arms, as tensors in host memory."""
+    """Return images and labels as tensors in host memory, which a run's arms share."""
     import numpy as np
 
     tf = b.tf
@@ -107,7 +107,7 @@ def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def in_file(b: Build, shape: Shape) -> Iterator[str]:
-    """Share a TFRecord file with the images among a run's arms, by path."""
+    """Return the path of a TFRecord file with the images, which a run's arms share."""
     path, users = _files.get(shape, ("", 0))
     path = path or _write(b, shape)
     _files[shape] = (path, users + 1)
@@ -146,7 +146,7 @@ def _write(b: Build, shape: Shape) -> str:
 
 
 def _hidden(handle: int, name: str) -> str:
-    """Unlink the file if the system allows it, and use it through its open descriptor.
+    """Unlink the file if the system allows it, and return a path to its open descriptor.
 
     A killed worker then leaves nothing on the disk.
     """
