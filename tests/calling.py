@@ -17,7 +17,7 @@ TUILAB = (sys.executable, "-m", "tuilab")
 
 
 class Done(NamedTuple):
-    """The outcome of a command."""
+    """A command's exit code and output."""
 
     returncode: int
     stdout: str
@@ -30,7 +30,7 @@ def environment(data: Path, **more: str) -> dict[str, str]:
 
 
 def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
-    """Start the command in a separate process."""
+    """Start the command in a separate process, without waiting for its end."""
     how = {"env": environment(data), **how}
     return subprocess.Popen(
         [*TUILAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how

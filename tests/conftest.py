@@ -89,7 +89,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests their own preferences. All processes of a session share the measured roofs."""
+    """Set separate preferences for the tests. All processes of a session share the measured roofs."""
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
     (session / "machines").mkdir(exist_ok=True)
@@ -183,7 +183,9 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a process confined to that scope, or back to the unconfined one, as a supervisor does."""
+        """Switch to a worker process that is confined to that scope, or back to the unconfined one, as a
+        supervisor does.
+        """
         if self._scope:
             self.close()
             assert self._beside is not None
@@ -257,7 +259,7 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """Close the connection as a departing client does."""
+        """Close the connection, as a client does when it exits."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -298,7 +300,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def quick(item: pytest.Item) -> bool:
-    """Return True if README's test command runs the test."""
+    """Return True if the test command in README runs the test."""
     always = item.get_closest_marker("smoke") or item.nodeid.startswith("tests/worker/measure/")
     return bool(always) or not item.get_closest_marker("slow")
 
@@ -337,8 +339,8 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """Yield the shared worker, started like a user's. A test must leave it idle and wait for the end of its
-    requests.
+    """Yield the shared worker, started as for a user. A test must wait for the end of its requests, so that
+    the worker is idle afterwards.
     """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker

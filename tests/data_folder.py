@@ -12,7 +12,7 @@ MACHINES = "TUILAB_TESTS_MACHINES"
 
 
 def knowing(folder: Path) -> str:
-    """Create a data folder for TUILAB_DATA that contains the roofs shared by this session's tests.
+    """Create a data folder for TUILAB_DATA with the roofs that this session's tests share.
 
     The first run in a data folder measures the machine's roofs, which takes longer than the run of most
     tests. Outside a test session, folders are independent.

@@ -207,8 +207,8 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """Expect the run to continue when another program starts to use the GPU, and the next run to report who
-    uses its memory.
+    """Expect the run to continue when another program starts to use the GPU, and the next run to report which
+    program uses the GPU's memory.
     """
     yield from ended(o)
     if "is shared: " not in o.out:

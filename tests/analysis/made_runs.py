@@ -1,4 +1,4 @@
-"""Runs built from events, for tests of sentences about them."""
+"""Builds runs from events, for tests of sentences about runs."""
 
 import math
 import random

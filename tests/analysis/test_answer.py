@@ -238,7 +238,7 @@ def test_a_single_arm_of_a_sweep_is_reported_at_both_ends_and_at_the_run_size(ow
 
 
 def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
-    """Different arms are fastest at the two ends."""
+    """One arm is the fastest at the smallest size, and another one at the largest."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
     measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
@@ -327,8 +327,8 @@ def test_a_time_of_zero_is_not_a_figure() -> None:
 
 
 def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
-    """In just over half of the rounds, the busy ones, the arms are nearly equal, so the medians come from
-    busy rounds.
+    """The arms are nearly equal in busy rounds. These are just over half of all rounds, so the medians come
+    from them.
     """
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
@@ -363,7 +363,9 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return times with this median that vary by this share, alternating over four rounds."""
+    """Return a function that gives times around this median, which vary by this share in a cycle of four
+    rounds.
+    """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
 
 

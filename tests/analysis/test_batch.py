@@ -1,4 +1,4 @@
-"""The worthwhile batch size."""
+"""The smallest batch size that is worthwhile."""
 
 from tuilab.analysis.batch import fitting, growing, paying
 from tuilab.model.models import Fit
@@ -6,7 +6,7 @@ from tuilab.model.result import PointArm, PointResult
 
 
 def swept(times):
-    """Return a sweep along the batch. seconds: of each arm, by size."""
+    """Return a sweep along the batch. seconds: seconds of each arm, by size."""
     return [
         PointResult(
             {"batch": size},

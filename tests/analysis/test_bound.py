@@ -286,7 +286,7 @@ class TestSweep:
 # Programs with a known best time on a GPU: kernels in sequence, each limited by the peak of its dtype or by
 # memory bandwidth, with no time lost in between.
 Kernel = tuple[str, float, float]
-"""dtype, operations, bytes."""
+"""A kernel's dtype, operations and bytes."""
 SIDES = (64, 512, 4_096, 16_384)
 PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
     **{

@@ -1,4 +1,4 @@
-"""Judging counters."""
+"""The doubts that the counters of a busy machine raise."""
 
 import pytest
 

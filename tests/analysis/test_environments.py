@@ -19,8 +19,8 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Return a run of two environments; a graph call of the second takes this multiple. between: spread
-    between processes.
+    """Return a run of two environments. A graph call in the second one takes `graph` times as long. between:
+    spread between processes.
     """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]

@@ -32,8 +32,8 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the arm that wins at the largest size and the arm that wins at the smallest, after up to eight
-    added sizes.
+    """Return the fastest arm at the largest size and the fastest arm at the smallest, after up to eight added
+    sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

@@ -1,4 +1,4 @@
-"""Many machines with the same presets: each one's results, and their disagreements."""
+"""Many machines that ran the same presets: the results of each, and where they disagree."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The cached figures, the uncached ones, and the modules that summarising a run imports."""
+"""Which figures are cached, and which modules summarising a run imports."""
 
 import subprocess
 import sys

@@ -154,7 +154,7 @@ def test_a_process_with_few_rounds_does_not_count_yet() -> None:
 
 
 def again(state: RunState, worker: int) -> e.RunStarted:
-    """Start a further process of the run."""
+    """Return the event that starts a further process of the run."""
     return started("r", *(arm.arm for arm in state.arms.values()), scenario=state.scenario, worker=worker)
 
 

@@ -84,7 +84,7 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-        """Act as the program that the command would now execute."""
+        """Run, in this process, the program that the command would execute."""
         faulty.fault_arm(b"", 0, 0, 0, b"")
         os.closerange(3, 1_000)
         signal.set_wakeup_fd(-1)
@@ -113,7 +113,9 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """Return the exit code or "hang", the number of such calls, and whether a started process remains."""
+    """Run one trial; return the exit code or "hang", the number of calls of the failing kind, and whether a
+    started process remains.
+    """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
     pid = os.fork()

@@ -24,7 +24,7 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the files. Its fields are the output folder and the targets of the attacks."""
+    """Writes the hostile files. Its fields are the output folder and the targets of the attacks."""
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
         self.models, self.outside, self.secret, self.port = models, outside, secret, port
@@ -115,7 +115,7 @@ class Made:
         self.saved("constant_bomb", adds, edit)
 
     def unlisted(self) -> None:
-        """The graph's list of functions omits those that its objects name."""
+        """The graph's list of functions omits the functions that the objects name."""
         import tensorflow as tf
 
         def saves(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Makes system calls fail on purpose: the test side of the program that runs trials."""
+"""Makes system calls fail on purpose. This is the test's side; `faulted.py` runs the trials."""
 
 import json
 import os
@@ -104,7 +104,7 @@ class Faulty:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory):
-    """Return one instance for each test file."""
+    """Yield one `Faulty` for each test file."""
     some = Faulty(tmp_path_factory.mktemp("faulty"))
     yield some
     some.close()

@@ -63,7 +63,7 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return all trials, or with TUILAB_TESTS_PART=2/8 the second eighth of them, because the long mode runs
+    """Return all trials. With TUILAB_TESTS_PART=2/8, return the second eighth of them, to run the long mode
     in parts.
     """
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
@@ -160,7 +160,7 @@ def in_a_page(
 
 @dataclass(frozen=True)
 class Face:
-    """A way to start a run, and how often to kill it in long and short mode."""
+    """A way to start a run, and the number of kills in long and short mode."""
 
     words: tuple[str, ...]
     kills: int

@@ -55,7 +55,7 @@ FAULTS = {
 }
 """The faults, each with the kind of call and its errno."""
 CHANGING = ("cut while read", "grown while read")
-"""Applied only to the user's own files."""
+"""Faults that are applied only to the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
@@ -67,7 +67,7 @@ RUNS = {f"run{number}": 300 for number in range(3)}
 
 @dataclass(frozen=True)
 class Command:
-    """words: of the command line. measures: it needs a worker.
+    """A command to attack. words: its command line. measures: it needs a worker.
 
     in_worker: calls fail in the worker, not the command. reads: the user's own files that it reads. varies:
     its output contains the time, so only its structure is compared. stdout: a file for its output.
@@ -307,7 +307,9 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unexpected content is still valid: it has another time, or was left by a kill."""
+        """Return whether unexpected content is still valid, because only a time differs or because a kill
+        left it.
+        """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
         # The shell emptied this file, and the exit code reports the failure.

@@ -1,4 +1,4 @@
-"""A fleet whose client is killed: its nodes keep their measurements, and no worker remains."""
+"""If the client of a fleet is killed, its nodes keep their measurements, and no worker remains."""
 
 import os
 import random

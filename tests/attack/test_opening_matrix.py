@@ -34,7 +34,7 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """Return an environment with Keras 3.8, and an environment that uses the tests' own packages."""
+    """Return two Pythons by name: one with Keras 3.8, and one with the tests' own packages."""
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """Return the fault of an outcome; "" if it has none."""
+    """Return what is wrong with an outcome; "" if nothing is."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")

@@ -26,7 +26,7 @@ NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for 
 
 
 class Users:
-    """Two user accounts. Runs commands as one of them."""
+    """Two user accounts of the machine; commands run as either of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,6 @@
-"""One history that is used by two labs, a watch inside one, and commands at once, with random kills."""
+"""Two labs, a watch inside one of them, and commands use one history at once, while some are killed at
+random.
+"""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Untrusted model files: what they can do when they are opened."""
+"""Untrusted model files do no harm when they are opened."""
 
 import json
 import os

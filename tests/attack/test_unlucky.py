@@ -34,7 +34,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def place(home, tmp_path, monkeypatch):
-    """Set up a home folder with a history and the user's files, as the test's environment."""
+    """Make a home folder with a history and the user's files, and use it for the test."""
     shutil.copytree(home, tmp_path / "place")
     for name, value in environment(tmp_path / "place").items():
         monkeypatch.setenv(name, value)

@@ -39,8 +39,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure run after run, as the real worker does. The next run's file must not be closed in place of the
-    last one's.
+    """Measure one run after another, as the real worker does. The end of a run must not close the file of the
+    next run.
     """
     while True:
         measure(inbox.get())

@@ -1,4 +1,4 @@
-"""Shell completion of commands, presets, parameters and runs; a misspelled name yields a suggestion."""
+"""Shell completion of commands, presets, parameters and runs, and suggestions for misspelled names."""
 
 import pytest
 

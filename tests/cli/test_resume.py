@@ -1,4 +1,4 @@
-"""Which part of a run is measured when it is resumed, and when it cannot be resumed."""
+"""Which part of a run is measured when the run is resumed, and which runs cannot be resumed."""
 
 import json
 import re
@@ -92,7 +92,7 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Return a run of two environments with these rounds per process; `new` has settings."""
+    """Return a run of two environments with these rounds per process. The environment `new` has settings."""
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [
         e.MachineJoined(run="r", host=name, machine=machine(environment=folder, settings=given))

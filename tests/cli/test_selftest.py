@@ -29,7 +29,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """Return the worker's answers."""
+    """Return the list, filled by the test, of the answers that the worker gives."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

@@ -36,7 +36,7 @@ WORDS = {
 
 
 class Audit:
-    """A folder with a history of three runs, and the log of each open of it."""
+    """A folder with a history of three runs, and the log of each time that it was opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "audit.log"
@@ -51,7 +51,7 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite, and no other code, has opened it since the last call."""
+        """Assert that SQLite has opened the history since the last call, and no other code has."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 
@@ -72,7 +72,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """An open to detect that it is a database, or not a recording, would drop the locks as well."""
+    """Opening the file only to detect its kind would also drop SQLite's locks."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)

@@ -120,7 +120,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Check that no arm exceeds its machine's limit, and that no part is longer than the whole."""
+    """Check that no arm is faster than its machine's limit, and that no part is longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -134,7 +134,9 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Check shares of a roof or of a call, in every sentence of the JSON and the report."""
+    """Check that no share of a roof or of a call exceeds 100%, in every sentence of the JSON and the
+    report.
+    """
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 

@@ -109,7 +109,7 @@ class Machine:
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Make opening device files whose path contains that part fail with the error number `why`."""
+        """Make device files whose path contains that part fail to open, with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -169,7 +169,7 @@ class Machine:
         self.environ["PYTHONPATH"] = str(module.parent)
 
     def place(self) -> Place:
-        """Return this machine, for a probe."""
+        """Return the machine as the `Place` that a probe examines."""
         return Place(
             root=self.root,
             environ=self.environ,
@@ -195,7 +195,7 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = f"{self.lib}:{solver}"
 
     def sees(self, capability: str = "8.9", err: str = "", *tried: Tried) -> None:
-        """Make TensorFlow list one GPU and use it."""
+        """Make TensorFlow's child report that it lists one GPU and computes on it."""
         gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability=capability)
         work = tried or tuple(Tried(what=what, device="GPU:0", seconds=0.1) for what in WORK)
         self.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), *work, err=err)

@@ -1,4 +1,4 @@
-"""The causes alone, as pure functions of findings."""
+"""The causes tested without probes, as pure functions of findings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The real wheel with a stub driver prints and does what the causes expect."""
+"""The real TensorFlow wheel, with a stub driver, behaves and prints messages as the causes expect."""
 
 import importlib.util
 import os

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Create an empty working folder without project settings above it."""
+    """Change to an empty folder without project settings in the folders above it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,5 +1,5 @@
-"""Probes: for each rule and decision, a mistake that an expert would see, and the most similar
-correct code.
+"""Probes for each rule and decision: a mistake that an expert would see, and correct code that is as similar
+as possible.
 """
 
 import json

@@ -115,7 +115,7 @@ GAPS = {("003", 3): "read-out"}
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Return the reports on our or their documents, by number."""
+    """Return the reports on our documents or on the original ones, by number."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -123,7 +123,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Map each document and example to the findings that it must have; it must have no others."""
+    """Return, by document and example, the findings that must be reported. No others must be reported."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}

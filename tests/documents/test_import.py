@@ -1,4 +1,6 @@
-"""A preset made from a document measures what its author meant, or its summary names the parts it omits."""
+"""A preset made from a document measures what the document's author meant, or its summary names the omitted
+parts.
+"""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

@@ -21,7 +21,7 @@ def trace_of(code: str):
 
 
 def shown(expression: str, before: str = ""):
-    """Return the value of an expression, as passed to a call of an op."""
+    """Return the value that the interpreter finds for an expression, as passed to an op."""
     trace = trace_of(f"{before}\ntf.no_op(name=({expression}))")
     (event,) = [e for e in trace.events if e.name == "tf.no_op"]
     return event.arguments["name"]

@@ -30,14 +30,14 @@ class Missing(RuntimeError):
 
 
 def cache() -> Path:
-    """Return the folder that is kept between runs."""
+    """Return the cache folder, which is kept between runs."""
     told = os.environ.get("TUILAB_EMULATED_GPU")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "emulated-gpu"
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Allow one process at a time, because several test runners start together."""
+    """Let only one process build at a time, because several test runners start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

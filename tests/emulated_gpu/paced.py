@@ -1,4 +1,4 @@
-"""A function whose speed the emulation sets: see device/paced.c."""
+"""Functions built from an op whose speed the emulation sets (device/paced.c)."""
 
 import time
 

@@ -60,7 +60,9 @@ LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat until the advice is about the stall, because other programs may keep the threads waiting."""
+    """Repeat the measurement until the advice is about the stall, because other programs may keep the threads
+    waiting.
+    """
 
     def attempt() -> tuple[RunState, RunResult, Account]:
         state, result = run(worker, name, arm, budget=PROFILED)

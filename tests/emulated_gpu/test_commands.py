@@ -36,7 +36,7 @@ GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
-    """Each alone, then both at once, each in a worker that opens only that one."""
+    """Each GPU is measured alone, then both at once. Each has a worker that opens only this GPU."""
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
     found = tuilab("run", "matmul-dtypes", "--together", *GRAPH, *words, gpus=2, kernel_us=3_000)
     named = {arm["id"]: arm["device"] for arm in found["arms"]}

@@ -63,7 +63,9 @@ STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", 
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
-    """Yield a row for each op and dtype; skips ops that end the process through TensorFlow's own bugs."""
+    """Yield a row for each op and dtype. Skips ops that crash the process because of TensorFlow's own
+    bugs.
+    """
     ops: list[str] = list(NAMED)
     while ops:
         done = subprocess.run(
@@ -87,8 +89,8 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 
 
 def held(rows: list[list[Any]]) -> tuple[int, int]:
-    """Compare each row; return how many pairs the placer decided, and for how many the results were
-    compared.
+    """Compare each row with TensorFlow's placer. Return how many pairs of op and dtype it placed, and for how
+    many of them results were compared.
     """
     placed = looked = 0
     wrong = []

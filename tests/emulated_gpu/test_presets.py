@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Less work where the preset's own takes long on two cores, because only running matters here."""
+"""Smaller values for presets that take long on two cores, because here they only need to run."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -40,7 +40,7 @@ and its kernels are the processor's, which convolve halves only with AVX-512 FP1
 
 @pytest.fixture(scope="module")
 def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker that waits for each kernel, because TensorFlow's own kernels, including iterators,
+    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels, including iterators,
     ignore the stream.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))

@@ -26,7 +26,9 @@ from tuilab.worker.tracebacks import cause
 pytestmark = pytest.mark.real_worker
 
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
-"""Slow enough to hide the processor underneath, even if busy: a kernel, a CPU element, bytes per second."""
+"""Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link. Slow enough to hide
+the time that the real processor needs, even if it is busy.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +174,7 @@ def test_a_gpu_without_free_memory_is_skipped_with_a_message(
 
 
 def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
-    """As TensorFlow 2.21 reports it for a product inside a loop on this device."""
+    """Uses the message of TensorFlow 2.21 for a product inside a loop on this device."""
     text = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'

@@ -1,4 +1,4 @@
-"""By keys in a terminal: add an environment, save and choose it, and measure it together with
+"""A user types keys in a terminal to add, save and choose an environment, and to measure it together with
 tuilab's own.
 """
 

@@ -76,8 +76,8 @@ def slowed(folder: Path, times: float) -> Path:
 async def trials(
     number: int, second: str, folder: Path, budget: BudgetName = "quick"
 ) -> AsyncIterator[EnvironmentPair]:
-    """Run tuilab's own environment, `first`, against the environment at `second`, `number` times; yield each
-    pair.
+    """Compare tuilab's own environment, called `first`, with the environment at `second`, `number` times;
+    yield the result of each trial.
     """
     file = folder / "own.py"
     file.write_text(OWN)

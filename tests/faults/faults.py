@@ -42,7 +42,7 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait for a random point in it."""
+    """Start a run, and wait until a random point in the run."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
@@ -96,7 +96,7 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """Wait until a lab reports an unusable home, during a run that is saved in another folder."""
+    """Wait until a lab reports that the home is unusable while it saves a run in another folder."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
@@ -135,7 +135,7 @@ _worker_dies("allocate", "MemoryError")
 
 @fault
 def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
-    """An arm fails, the others continue."""
+    """One arm fails because the device has no memory left; the others continue."""
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
@@ -175,7 +175,7 @@ _worker_hangs("hang-hard")
 
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
-    """A call hangs, but the lab still exits on request."""
+    """A call in the worker hangs, but the lab still exits on request."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
@@ -647,7 +647,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of that size if this user may do so; yield whether it worked."""
+    """Mount a file system of that size; yield whether this user could mount it."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

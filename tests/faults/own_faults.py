@@ -53,7 +53,7 @@ def hang_hard(n: int = 4):
 
 
 def sound(n: int = 4):
-    """Succeeds."""
+    """Compute without a failure."""
     return _failing(lambda: None)
 
 

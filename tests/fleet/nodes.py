@@ -9,7 +9,9 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Give each node, including later ones, a worker without TensorFlow with the given rounds."""
+    """Gives every node, including nodes that join later, a worker without TensorFlow that reports the given
+    rounds.
+    """
 
     name = "fake-workers"
 

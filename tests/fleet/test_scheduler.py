@@ -1,4 +1,4 @@
-"""Cells are assigned to nodes that join, die or are unfit, and each cell is measured exactly once."""
+"""Nodes may join, die or be unfit, but each cell is measured exactly once."""
 
 import asyncio
 from collections import Counter
@@ -26,8 +26,8 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """Nodes in memory. lives: number of cells that each node measures before it dies; a cell in `deadly`
-    kills its node.
+    """A fake grid with simulated nodes. lives: number of cells that each node measures before it dies; a cell
+    in `deadly` kills its node.
     """
 
     lives: dict[str, int]

@@ -51,7 +51,9 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Return each line after a process without msgspec has read it and written it again."""
+    """Pass each line through a process without msgspec, which reads it and writes it again; return the
+    lines.
+    """
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -125,7 +127,7 @@ def test_requests_are_read_as_by_msgspec():
 
 @pytest.fixture(scope="module")
 def structs() -> Any:
-    """Load the module under a separate name."""
+    """Load the substitute under a separate module name."""
     path = Path(str(door.__file__)).with_name("structs.py")
     spec = importlib.util.spec_from_file_location("structs_alone", path)
     assert spec is not None and spec.loader is not None

@@ -1,4 +1,4 @@
-"""A deleted run that reappears, because it was imported again or its worker continued it."""
+"""Deleted runs whose events appear again, because the run is imported or its worker continued it."""
 
 import pytest
 

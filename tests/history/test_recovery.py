@@ -45,7 +45,7 @@ def data(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def disk(place, size):
-    """Return a separate file system. Skips if none can be mounted."""
+    """Mount a separate file system and yield its folder. Skips the test if none can be mounted."""
     place.mkdir(parents=True, exist_ok=True)
     if (
         sys.platform != "linux"

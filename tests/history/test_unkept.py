@@ -85,7 +85,9 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
-    """If a network file system has no locks, SQLite can use neither that folder nor the temporary one."""
+    """Both folders are on a network file system without locks, so SQLite can use neither the data folder nor
+    the temporary one.
+    """
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
     lines = [line for line in done.said.splitlines() if line.startswith("tuilab:")]

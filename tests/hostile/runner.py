@@ -15,7 +15,7 @@ from tuilab.model.sanitize import sanitize
 
 
 def through_the_door(event: Event) -> Event:
-    """Return the event as it arrives from another process."""
+    """Return the event as it would arrive from another process: encoded, decoded and sanitized."""
     return sanitize(events.decode(events.encode(event)))
 
 

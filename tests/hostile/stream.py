@@ -54,7 +54,7 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
 
 
 def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
-    """Return the fault of a control sequence; "" if the lab is known to send it."""
+    """Return what is wrong with a control sequence; "" if it is one that the lab is known to send."""
     private, given, between, final = found.groups()
     numbers = [int(n) for n in re.split("[;:]", given) if n]
     match private, between, final:

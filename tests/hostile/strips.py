@@ -20,14 +20,16 @@ def is_forbidden(character: str) -> bool:
 
 
 def faults_of(text: str) -> str:
-    """Return the fault of text for a terminal; "" if there is none."""
+    """Return what a terminal must not receive in a text; "" if there is nothing."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""
 
 
 def segment_faults(segment: Segment) -> str:
-    """Return the fault of a piece of a line: a control, a link, an action, a character."""
+    """Return what is wrong with a piece of a line: a control, a link, an action or a character; "" if nothing
+    is.
+    """
     text, style, control = segment
     if control:
         return f"a control segment: {segment!r}"

@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens that have been visible, by page."""
+    """The tokens of payloads that have been visible, by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app

@@ -16,7 +16,7 @@ from tests.journeys.user import CHECKOUT
 
 
 class Fault(NamedTuple):
-    """A fault, the place where it is planted, and the story that must notice it."""
+    """A fault, the place where it is planted, and the journey that must notice it."""
 
     name: str
     file: str
@@ -76,7 +76,7 @@ FAULTS = (
 
 
 def noticed(fault: Fault) -> bool:
-    """Plant the fault and run its story; return whether the story fails."""
+    """Plant the fault and run its journey; return whether the journey fails."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")

@@ -67,7 +67,9 @@ def test_a_starter_file_runs_as_it_is(user: User) -> None:
 
 
 def test_a_decorated_function_is_measured(user: User) -> None:
-    """The function has `@tf.function`, with and without a signature. A sentence asks for missing shapes."""
+    """The function is a `tf.function`, with and without a signature. If shapes are missing, a message asks
+    for them.
+    """
     user.write("mine.py", FUNCTIONS)
     found = user.run("tuilab run mine.py:step --budget quick --set n=64 --json")
     assert measured(found.out) and json.loads(found.out)["scenario"]["parameters"]["n"] == 64

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 PAPERS = ("README.md", "docs/guide.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
-"""The ways in which a user runs a line."""
+"""The methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
 """A user's text for each capitalised placeholder in the papers."""
 
@@ -31,7 +31,7 @@ def lines_of_papers() -> Iterator[tuple[str, str]]:
 
 
 def typed() -> list[list[str]]:
-    """Return the words of every line that a journey types; `…` stands for inserted values."""
+    """Return the words of every command line that a journey types; `…` stands for inserted values."""
     found = []
     for path in sorted(HERE.glob("test_*.py")):
         for story in ast.parse(path.read_text(encoding="utf-8")).body:

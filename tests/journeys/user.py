@@ -1,5 +1,5 @@
-"""A user with their own home who installed the wheel: runs commands, opens the lab, checks for remaining
-processes.
+"""Simulates a user who installed the wheel, with a separate home folder: runs commands, opens the lab, and
+checks for remaining processes.
 """
 
 import json
@@ -113,8 +113,8 @@ class Group(threading.Thread):
 
 
 class User:
-    """A user with a home folder, and the record of everything they saw. Of the tests' variables, only PATH is
-    passed on.
+    """A simulated user with a home folder, and a record of everything that the user saw. Of the tests'
+    variables, only PATH is passed on.
     """
 
     def __init__(self, home: Path, programs: Path) -> None:
@@ -142,7 +142,7 @@ class User:
     # Commands
 
     def begin(self, line: str, *, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
-        """Start a line as a shell would, in its own session, without a terminal."""
+        """Start a command line as a shell would, in its own session, without a terminal."""
         how: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
@@ -157,7 +157,8 @@ class User:
         return process
 
     def ends(self, process: "subprocess.Popen[str]") -> None:
-        """Fail if an ended line started a process in its own group, or ended a process that it did not start.
+        """Fail if a finished command started a process in its own group, or ended a process that it did not
+        start.
 
         Each process that the lab starts has a group of its own, and only that group is ever signalled.
         """
@@ -183,7 +184,8 @@ class User:
         beside: bool = False,
         **more: Any,
     ) -> Done:
-        """Run a line to its end. Fails on another exit code, on a traceback, and on remaining processes.
+        """Run a command line to its end. Fails on another exit code, on a traceback, and on remaining
+        processes.
 
         beside: True if another process of the user runs meanwhile.
         """
@@ -212,8 +214,8 @@ class User:
     # The lab
 
     def begins_and_stops(self, line: str) -> dict[str, Any]:
-        """Run a measuring line until it has measured some rounds, stop it with Ctrl-C, and return the saved
-        run.
+        """Run a measuring command until it has measured some rounds, stop it with Ctrl-C, and return the
+        saved run.
         """
         before = {run["run"] for run in self.history()}
         process = self.begin(line)
@@ -253,7 +255,7 @@ class User:
         own_traceback: bool = False,
         **more: str,
     ) -> Iterator[Terminal]:
-        """Type a line in a terminal of that size; yield the terminal until it is closed.
+        """Type a command line in a terminal of that size; yield the terminal until it is closed.
 
         own_traceback: the user's program may print a traceback.
         """
@@ -267,7 +269,7 @@ class User:
             terminal.close()
 
     def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
-        """Leave the lab with its keys. None of its processes may remain."""
+        """Leave the lab with its keys, and check that none of its processes remains."""
         terminal.press(keys)
         found = terminal.ended()
         assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
@@ -290,7 +292,7 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail if a process remains after that time."""
+        """Fail if a process of the user remains after that time."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Other hosts as their workers report them."""
+"""The other hosts of a lab, as described by their workers' reports."""
 
 from tests.tui.scripted import GPU_MACHINE
 from tuilab.lab.hosts import Hosts

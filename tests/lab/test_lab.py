@@ -137,7 +137,7 @@ async def test_a_stopped_run_keeps_its_measurements_even_if_the_script_is_interr
 
 
 async def begun(made: Lab) -> None:
-    """Press the key that measures, and wait for the end of the run."""
+    """Start a measurement, as the key does, and wait for the end of the run."""
     assert made.begin()
     await asyncio.sleep(0)
     while made.state.running:

@@ -1,4 +1,4 @@
-"""The rows of a run's placement, which are created on access, equal those of a list."""
+"""The placement rows of a run are created on access, and equal the rows that a list would have."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement

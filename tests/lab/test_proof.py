@@ -159,7 +159,9 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
 
 
 class Bench:
-    """Measures the requested arms on a machine with these devices, and records the requests."""
+    """A fake runner for a machine with these devices. Answers each request for arms with figures, and records
+    the requests.
+    """
 
     def __init__(self, *gpus: str) -> None:
         self.gpus, self.asked = gpus, list[tuple[str, ...]]()

@@ -1,4 +1,4 @@
-"""The arms of a selection, and their names."""
+"""Which arms a selection yields, and their names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -94,7 +94,9 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return docstrings, annotations and code that only a type checker reads."""
+        """Return the nodes not to change: docstrings, annotations, and code that only a type checker
+        reads.
+        """
         out: set[int] = set()
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

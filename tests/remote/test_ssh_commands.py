@@ -86,7 +86,7 @@ def workers_of(server: int) -> list[psutil.Process]:
 
 
 def gone(processes: list[psutil.Process]) -> None:
-    """Assert that workers whose connection was cut exit by themselves."""
+    """Assert that these workers, whose connection was cut, exit by themselves."""
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert not alive
 

@@ -1,4 +1,4 @@
-"""The host's figures, from fake files and from this machine."""
+"""The host's figures, read from fake files and from this machine."""
 
 import os
 import subprocess

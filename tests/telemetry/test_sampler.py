@@ -1,4 +1,4 @@
-"""A sample contains everything at once."""
+"""A sample of the machine contains the figures of the host, its GPUs and the processes on them."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""The connection drops: the run continues, and a later lab shows its progress and has all of it
-at its end.
+"""If the connection drops, the run continues. A later lab shows its progress, and has the whole run at the
+end.
 """
 
 import contextlib

@@ -45,7 +45,9 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Act, and repeat if necessary, because arriving events may move the focus or the target of a click."""
+    """Repeat an action until it has its effect, because arriving events may move the focus or the target of a
+    click.
+    """
     for _ in range(3):
         act()
         with contextlib.suppress(TimeoutError):

@@ -62,7 +62,9 @@ NEWER = msgspec.structs.replace(data.MACHINE, tensorflow="2.22.0")
 
 
 def some(folder: Path) -> Store:
-    """Add seven runs on two machines: tagged, noted, pinned, imported, stopped, slower than others."""
+    """Add seven runs of two machines to the history: tagged, noted, pinned, imported, stopped, and slower
+    than others.
+    """
     store = Store.open(folder)
     answer = "CPU graph is fastest: 0.346 ms [0.342 0.349]. GPU graph 0.582 ms, 1.68× slower."
     keep(store, run_events("a1" * 16, "2026-01-02T09:00:00Z"), answer)

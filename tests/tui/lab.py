@@ -110,7 +110,7 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 
 def still(app: TestLab) -> bool:
-    """Return whether no activity is in progress."""
+    """Return whether the lab is idle."""
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False

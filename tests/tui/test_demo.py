@@ -1,4 +1,4 @@
-"""The user guesses whether a claim holds, and is shown the result."""
+"""In the demo, the user guesses whether a claim holds, and then sees the result."""
 
 import msgspec
 import pytest
@@ -66,7 +66,7 @@ def test_a_refutation_gives_no_reason_for_the_opposite():
 
 
 def test_the_reason_is_of_an_arm_that_the_verdict_compared():
-    """The name of another arm begins with `GPU graph`, but the verdict does not refer to that arm."""
+    """Another arm's name also begins with `GPU graph`, but the verdict does not refer to it."""
     result = run_result()
     [one, other] = [
         msgspec.structs.replace(result.arms[0], id=i, label=n)

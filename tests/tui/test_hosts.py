@@ -120,7 +120,9 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """Run a lab whose first worker is this machine's. A host's name sets its worker's behaviour."""
+    """Return a multi-host runner whose first host is this machine. A fake worker behaves according to its
+    host's name.
+    """
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
@@ -129,7 +131,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Run a lab in which every host is this machine, in different environments."""
+    """Return a multi-host runner for which every host is this machine, in a different environment."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

@@ -242,7 +242,7 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 @pytest.mark.parametrize("rerun", [True, False])
 async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
-    """Until the code is loaded, the screen shows another preset, which the request does not mean."""
+    """Until the code is loaded, the screen shows another preset, but the request is for the user's code."""
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare
     monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))

@@ -1,4 +1,4 @@
-"""Racing bars, including recordings from other machines."""
+"""The race of bars between arms, including recordings from other machines."""
 
 from types import SimpleNamespace
 

@@ -181,7 +181,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """Count exceptions in Textual workers as failures, too."""
+    """Also count exceptions in Textual workers as failures."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -215,7 +215,9 @@ async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
 
 
 async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk that many steps; return how many came before the lab was left. Raises failures, with the steps."""
+    """Walk that many steps; return the number of steps until the lab was left. Raises failures, with the
+    steps that led there.
+    """
     rng, wrong = random.Random(~seed), list[BaseException | str]()
     heed(wrong, put)
     runners = []

@@ -213,14 +213,14 @@ async def test_stored_pages_and_remote_programs_offer_only_possible_actions(
 
 
 class Elsewhere:
-    """Replaces the connection to another host."""
+    """A fake connection to another host."""
 
     def ask(self, what: object) -> None:
         pass
 
 
 class Asked:
-    """Replaces the connection to the observer."""
+    """A fake connection to the observer."""
 
     def __init__(self) -> None:
         self.words = list[tuple[int, str]]()

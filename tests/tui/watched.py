@@ -87,7 +87,7 @@ def events() -> list[Told]:
 
 
 def seen() -> Seen:
-    """Return the results of a profiler window over the program's steps."""
+    """Return the result of reading a profiler window of the program's steps."""
     step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
     ops = {
         Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,

@@ -75,7 +75,9 @@ def watched(
     options: WatchOptions | None = None,
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
-    """Return a program's page and output. beside: sets the observations of the machine around the program."""
+    """Run a program under the observer; return its page and output. beside: adds observations of the machine
+    to the program.
+    """
     program = Watched((str(file),))
     listener = Listener(program.take)
     output = listener.folder / "output"

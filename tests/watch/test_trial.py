@@ -1,4 +1,6 @@
-"""A finding's change, measured on a captured step: faster, compared, or rejected with the reason."""
+"""The change that a finding advises, measured on a captured step: its speedup, the comparison of results, or
+the reason to reject it.
+"""
 
 import subprocess
 import sys

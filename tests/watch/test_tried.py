@@ -1,4 +1,4 @@
-"""The change of a finding, tried from the screen of a running program."""
+"""The change that a finding advises, tried from the screen of a running program."""
 
 from pathlib import Path
 

@@ -147,7 +147,7 @@ Environment = Callable[..., dict[str, str]]
 
 
 def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
-    """Assert that the part is that multiple of the program's own measurement, within 10%."""
+    """Assert that the part equals `times` the program's own measurement, within 10%."""
     assert page.exit_code == 0, printed
     own = times * json.loads(printed.splitlines()[-1])
     seen = {each.name: each.seconds for each in page.parts}.get(part, 0.0)
@@ -205,7 +205,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     ),
 }  # fmt: skip
 WHOLE = {"retraced", "small-batches"}
-"""Findings that promise a share of the program's whole time, not of a step."""
+"""Findings whose gain is a share of the program's whole time, not of a step."""
 
 
 @pytest.mark.parametrize("name", MENDED)

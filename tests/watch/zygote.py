@@ -15,7 +15,7 @@ from typing import NoReturn
 
 
 def become(told: dict) -> NoReturn:
-    """In the forked process, run the program, with the observer loaded first as `sitecustomize`."""
+    """Run the program in the forked process, with the observer loaded first as `sitecustomize`."""
     out = os.open(told["output"], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)

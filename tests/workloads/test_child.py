@@ -69,7 +69,9 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     (rival,) = born()
 
     def used(enough=None):
-        """Return the processor seconds that the rival used: in 0.4 s, or until they are enough."""
+        """Return the processor seconds that the rival uses in 0.4 s; with `enough`, wait until it has used
+        that many.
+        """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:
             time.sleep(0.4)

@@ -1,4 +1,6 @@
-"""A user's file in a real worker: declared, measured, and its errors reported in its own words."""
+"""A user's file in a real worker: it is declared and measured, and its errors are reported with their own
+messages.
+"""
 
 import uuid
 

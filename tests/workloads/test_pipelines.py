@@ -18,7 +18,9 @@ IN_MEMORY = [v for v in VARIANTS if v != feed.FROM_MEMORY]
 
 
 def pairs(left, right, usual):
-    """Return every pair of the two. Pairs that are not usual run in long mode."""
+    """Return every pair from the two lists as a test parameter. Pairs other than the usual ones run in long
+    mode.
+    """
     return [
         (a, b) if (a, b) in usual else pytest.param(a, b, marks=pytest.mark.long) for a in left for b in right
     ]
@@ -117,7 +119,7 @@ def test_the_host_cost_is_work_that_the_optimiser_does_not_drop(make):
 
 @pytest.fixture
 def counted(tf, monkeypatch):
-    """Count the images mapped and the batches drawn so far."""
+    """Return the number of images mapped and of batches drawn so far."""
     mapped, drawn = [0], [0]
 
     def count(image):
@@ -141,7 +143,7 @@ def counted(tf, monkeypatch):
 
 
 def settled(counted, limit_s=60.0):
-    """Return the counts, once no more images are mapped for a while."""
+    """Wait until no more images are mapped, and return the counts."""
     begun, before = time.monotonic(), None
     while (now := counted()) != before:
         assert time.monotonic() - begun < limit_s, "it never rests"

@@ -1,5 +1,5 @@
-"""Logs each open of a history, by SQLite or by other code. Each Python of a test loads this file
-(PYTHONPATH).
+"""Logs each time that SQLite or other code opens a history. Each Python of a test loads this file through
+PYTHONPATH.
 """
 
 import os
@@ -11,7 +11,7 @@ NAMES = ("history.db", "history.db-wal", "history.db-shm")
 
 
 def note(event: str, args: tuple[object, ...]) -> None:
-    """Add a line to the log for each open of a history."""
+    """Add a line to the log each time that a history is opened."""
     if (
         event not in ("open", "sqlite3.connect")
         or not args

@@ -1,4 +1,4 @@
-"""The engine without TensorFlow: a clock that only calls advance, and cells of known speed."""
+"""The engine without TensorFlow: cells of known speed, and a clock that advances only during calls."""
 
 import random
 from collections.abc import Callable

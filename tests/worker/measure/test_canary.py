@@ -12,7 +12,7 @@ def canary(songs: Iterator[float]) -> Canary:
 
 
 def sung(*songs: float) -> Iterator[float]:
-    """Yield each time as often as the canary repeats its computation."""
+    """Yield each duration as many times as the canary repeats its computation."""
     for song in songs:
         yield from [song] * TRIES
 

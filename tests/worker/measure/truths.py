@@ -215,5 +215,7 @@ def small_products():
 
 
 def input_ahead_of_product():
-    """Return a product whose input is slower than the kernel, so that each call waits."""
+    """Return a matrix product whose input arrives more slowly than the kernel runs, so that each call
+    waits.
+    """
     return lambda v: tf.fill((64,), v) * 2.0, _source(20, ahead=2)

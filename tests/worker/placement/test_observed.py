@@ -47,7 +47,7 @@ def by_op(seen: Observation, op: str) -> Node:
 
 
 def explained(seen: Observation) -> None:
-    """Assert that every reason names its evidence, and that the forecast contains every op that ran."""
+    """Assert that every reason has evidence, and that the forecast contains every op that ran."""
     assert all(node.reason and node.evidence for node in rows(seen))
     assert sum(row.count for row in seen.forecast) == sum(node.count for node in rows(seen))
     for row in seen.forecast:
