@@ -23,7 +23,8 @@ def test_the_first_minute(newcomer: User) -> None:
         lab.see("ready", seconds=120)
         lab.press("\r")
         lab.see("done,", seconds=120)
-        lab.see("On the CPU")
+        # On a busy host, the second sentence explains more than fits; `run["answer"]` below has all of it.
+        lab.until(lambda: lab.shows("× faster than") or lab.shows("is fastest"), what="the answer")
         assert len(figures(lab.text)) >= 3, "the answer and the curves have times"
         lab.press("6")
         lab.see("CPU:0", "ops")
