@@ -243,7 +243,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
     ]
     try:
         return function.get_concrete_function(*open_)
-    except Exception as error:  # the user's function may do anything with a shape
+    except Exception as error:  # the user's function may raise anything for an unknown batch size
         said.append(
             f"Its first dimension is {batches.pop()}: tracing with an open one raised {type(error).__name__}."
         )

@@ -144,7 +144,7 @@ def _filled(
         return unknown(total_s, "the profiler recorded no events of the call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # the device itself behaved differently, so scale all parts
+        held = {}  # they exceed the call, or nothing else is left to scale: scale all parts
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0

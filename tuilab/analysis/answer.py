@@ -107,7 +107,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # With a kind's name in front, `One graph` and `So far` no longer begin the sentence.
+            # The kind of work comes first, so a word such as `One` or `So` no longer begins the sentence.
             first = (
                 lines[0][:1].lower()
                 if lines[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -311,7 +311,7 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
-    # A few ops fewer do not explain the speedup, but half as many may.
+    # Launching slightly fewer ops does not explain the speedup, but launching at most half as many may.
     if after and many >= 2 * left:
         lead = ":"
     else:

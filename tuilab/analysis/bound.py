@@ -146,7 +146,7 @@ class GpuCall:
 
     def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
         """Return the minimum seconds of arithmetic, of memory access, and of all kernels in sequence."""
-        # Data that is in the cache before a kernel, or before the call, need not be read from memory again.
+        # Data that is in the cache before a kernel, or before the call, is not read from memory again.
         kept = sheet.cache.value if sheet.cache else float("inf")
         launch = sheet.launch.value
 
@@ -409,7 +409,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         found = {bound.input: bound for bound in bounds_of_arm(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
-            return None  # then the order of the sizes is unknown too
+            return None  # this host was too busy, so the order of the sizes is unknown
         if not known:
             continue
         times_s = {name: bound.seconds for name, bound in known.items()}

@@ -47,8 +47,8 @@ def confidence(state: RunState) -> Confidence:
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
     within = [estimate.relative_half_width for arm in arms if (estimate := within_first(arm.cells[point]))]
-    # An interval over processes reflects how much they differ. The budget's precision is for a single
-    # process, so in a run of several, check the interval of the first.
+    # An interval over processes shows how much the processes differ, but the budget's precision is defined
+    # for a single process. So in a run of several processes, check the interval within the first one.
     firsts = [half for half in within if half is not None]
     first = max(firsts) if firsts and len(firsts) == len(arms) else reached
     if reached is not None and first is not None and state.workers >= MIN_SAMPLES:

@@ -142,7 +142,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
         return max((whole, _between(middles)), key=lambda found: found.half_width() or 0.0)
     if not unlike(middles):
         return whole
-    # Half their distance, so that the interval spans both.
+    # At most two processes: the standard deviation is half their distance, so the interval spans both.
     error = max(whole.error or 0.0, statistics.pstdev([m.mean for m in middles]))
     return replace(whole, error=error)
 

@@ -50,8 +50,8 @@ class Ranking:
 def ranked(arms: list[ArmState], point: int) -> Ranking:
     """Return the ranking of the arms, which are given in order of their medians."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Until any two arms can be compared, name all of them. Later, list those that still cannot be compared
-    # separately.
+    # Name all arms until one can be compared with the fastest. From then on, list the arms that cannot be
+    # compared yet separately.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)

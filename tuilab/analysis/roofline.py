@@ -327,7 +327,8 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
         own = [level for level in device.memory if level.working_set != reached.working_set]
         above = [level for level in own if level.working_set > reached.working_set]
         if not above:
-            # A transfer this fast shows the bandwidth for a larger set than the one used to measure memory.
+            # The arm moved its data faster than the largest measured working set allows, so raise that
+            # bandwidth.
             own[-1:] = [MemoryRoof(own[-1].working_set, max(own[-1].bytes_per_s, reached.bytes_per_s))]
         else:
             own.append(reached)
@@ -366,7 +367,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
     share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
-        # The arm's own figure raised the roof, so a share of 1 shows nothing about the machine.
+        # The arm's own figure raised this roof, so its share of 1 shows nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
         share = None if above else share
     return Reach(

@@ -285,7 +285,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # In this form, two equal neighbours give exactly their value, unlike low × (1 − w) + high × w.
+    # If both neighbours are equal, this form returns exactly their value; low × (1 − w) + high × w may not.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 
 

@@ -107,7 +107,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
-    if shared and len(theirs) >= len(ours):  # the wider pattern leaves the common arms to the narrower one
+    if shared and len(theirs) >= len(ours):  # arms that match both belong to the narrower pattern
         theirs = [arm for arm in theirs if arm.arm.id not in shared]
     elif shared:
         ours = [arm for arm in ours if arm.arm.id not in shared]
@@ -300,7 +300,8 @@ def _within(when: Crosses, at: Sequence[SizeRatio], changes: Sequence[Crossing])
     known = [sign for sign in signs(at) if sign]
     if not known:
         return "undecided"
-    # One arm is faster throughout. The measurement must extend past the claimed range to refute it.
+    # One arm is faster at every measured size. This refutes the crossover only if the measured sizes extend
+    # past the claimed range.
     reached = at[0].size <= when.low if known[0] < 0 else at[-1].size >= when.high and signs(at)[-1] != 0
     return "refuted" if reached else "undecided"
 
@@ -457,7 +458,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     differ = len({(fact.text, fact.value) for fact in facts}) > 1
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
-    # A true or false fact already gives the result.
+    # If the fact is true or false, its value already shows what the claim requires.
     clear = isinstance(when.value, bool) and isinstance(shown.value, bool)
     clear = clear or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"

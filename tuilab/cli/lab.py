@@ -96,7 +96,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
             task.cancel()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # some signals are ignored, for example under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:  # keep ignored signals ignored, as under nohup
             loop.add_signal_handler(number, interrupted)
     try:
         return await task

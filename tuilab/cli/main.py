@@ -104,7 +104,7 @@ def with_command(words: str) -> str:
     if not file.exists():
         return ""
     name = sanitize_line(words, 200)
-    # One line each, because a terminal would break a longer line inside a word.
+    # Put each command on its own line, because a terminal would break a longer line inside a word.
     match resolve(words):
         case Recording():
             means = f"`tuilab --replay {name}` plays it"
@@ -150,7 +150,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
-        if served:  # for a browser page, whose server may be killed
+        if served:  # this lab serves a browser page, and must end with its server
             # Ctrl-C in the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
@@ -235,7 +235,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
-            # Users often try `--batch 4` for a model.
+            # Users often try to set a model's parameter with an option of its name, such as `--batch 4`.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)

@@ -60,7 +60,7 @@ class Narrator:
                     _host_prefix(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin
                 )
             case Ready() if event.origin not in self._ready:
-                self._ready.add(event.origin)  # further processes are counted without naming their arms
+                self._ready.add(event.origin)  # report only the first process of each host
                 where = f" in {words}" if (words := whose(event.machine)) else ""
                 took = event.import_s + event.start_s
                 self._line(f"{_host_prefix(event.origin)}ready after {took:.1f} s{where}")
@@ -85,8 +85,8 @@ class Narrator:
                 more = f", at most {left:.0f} s more" if self._limit_s else ""
                 self._say("measuring", f" {_bar(done)} round {event.index + 1}{more}")
             case ArmStatus() if event.status != "ok" and event.reason not in self._absent:
-                # If six arms lack a GPU, they share one reason: report it once here, and count the arms in
-                # the result.
+                # Several arms often share a reason, such as a missing GPU. Print each reason once; the result
+                # counts the arms.
                 self._absent.add(event.reason)
                 self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}: {event.reason}")
             case Finished():

@@ -138,7 +138,7 @@ def watch(
             program = on_screen(command, options) if screen else watch_program(command, options)
         ended, pages = program.exit_code or DONE, join_pages([program.page()])
     sys.stdout.flush()
-    with contextlib.ExitStack() as rest:  # if one of two files cannot be written, the other may still be
+    with contextlib.ExitStack() as rest:  # write the JSON file even if the other file cannot be written
         if json_file is not None:
             rest.callback(lambda: write_text(json_file, [programs_json(pages)]))
         if output is None and not (kept and screen):
@@ -147,7 +147,7 @@ def watch(
             try:
                 write_text(output, [programs_text(pages) + "\n"])
             except OSError:
-                tell(pages)  # the page is at least printed
+                tell(pages)  # at least print the page
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
@@ -207,7 +207,7 @@ def several(
     shown = Several(list(live.values())) if live else open_pages(command)
     if screen:
         open_lab(Options(watching=shown))
-        screen = False  # the remaining output goes to the terminal
+        screen = False  # the lab has closed, so further output goes to the terminal
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
 

@@ -150,7 +150,7 @@ def hidden_by_environment(f: Findings) -> Cause | None:
     if not f.environment.hides_all and not (finds_none and without):
         return None
     if f.init not in (None, 0, cuda_errors.NO_DEVICE):
-        return None  # the driver has a problem of its own, which must be fixed first
+        return None  # the driver reports another error, which must be fixed first
     if f.environment.hides_all:
         cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
     else:
@@ -870,7 +870,7 @@ def work_fails(f: Findings) -> Cause | None:
     if failed is None:
         return None
     if f.tensorflow.pluggable and failed.what == "XLA":
-        return None  # few plug-ins can compile for it
+        return None  # few plug-in devices support XLA
     cause = f"the GPU is listed, but {failed.what} fails on it: {failed.error}"
     return Cause("gpu-work-fails", cause, fixes.reinstall(f))
 

@@ -78,7 +78,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-# A document without any of these words cannot have findings.
+# Code without any of these calls does not use sessions, so it needs no closer look.
 _DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session)\(")
 _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
 
@@ -134,7 +134,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             part.size,
             (block.notebook and not block.script) or text.session,
             part.yields,
-            # Code between paragraphs is its own program if it imports TensorFlow.
+            # Code between paragraphs of prose is a separate program if it imports TensorFlow.
             is_deferred(part.statements)
             if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
             else None,
@@ -200,7 +200,7 @@ def _read(
 
 
 _TENSORFLOW = re.compile(r"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)
-# Magics that bind no names, and lines that show the result of a magic.
+# Magics that bind no names, and lines that assign the result of a magic or a shell command.
 _HARMLESS = words(
     "%matplotlib %load_ext %reload_ext %config %autoreload %tensorflow_version %tensorboard %cd %env %pip"
     " %conda %time %timeit %%time %%timeit"

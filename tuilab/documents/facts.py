@@ -298,14 +298,16 @@ class Facts:
         if work.kind == "train" and self._is_compiled_anew(work, before):
             return False
         layer = work.arguments.get("self")
-        # A layer that each call creates again may use kernels that another layer has already loaded.
+        # A layer that is created again for each call is treated like an op, because an earlier layer may
+        # already have loaded its kernels.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
         if has_weights(layer) and kept:
-            # The first call of a layer creates its weights.
+            # The first call of a kept layer creates its weights, whatever other layers have run.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
-        # Code in one uncalled function does not run before code in another.
+        # Two functions that the document never calls do not run one before the other, so skip events in other
+        # uncalled functions.
         alone = self._callers_start(before)
         spans = (
             [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
@@ -464,14 +466,15 @@ class Facts:
             return False
         session = work.arguments.get("session")
         if id(session) in self._built and all(e.arguments.get("session") is not session for e in earlier):
-            # Each session prepares its own graph.
+            # Each session prepares its graph itself, and none of the earlier runs used this session.
             return True
         if work.name == "sess.run":
             at = bisect_right(self._nodes, earlier[-1].index)
             return at < len(self._nodes) and self._nodes[at] < work.index
         own, numbers = _shapes(work), _numbers(work)
         if numbers and all(_numbers(event) and _numbers(event) != numbers for event in earlier):
-            # A Python number is part of the trace.
+            # Python numbers are part of a trace, so a new number causes a new trace unless there is an
+            # input_signature.
             return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
 
@@ -583,7 +586,7 @@ def subject(event: TraceEvent) -> Subject:
         # A model has one traced function each for training, evaluation and prediction.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     if event.name == "sess.run" and isinstance(value, Unknown):
-        # Two fetches with the same unread name are the same.
+        # Fetches that are unknown for the same reason count as the same fetch.
         return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
 

@@ -116,7 +116,7 @@ def _missing_module(api: ApiTable, use: Use) -> str:
     return ""
 
 
-# Modules that version 2 dropped entirely; TensorFlow's map covers the other old names.
+# Modules that version 2 dropped entirely. TensorFlow's own rename table covers the other old names.
 _OLD = words("tf.contrib tf.layers tf.app tf.flags tf.gfile tf.logging tf.examples")
 _FEW = 3
 _NEW = ("tf.function", "tf.GradientTape", "tf.config.")
@@ -138,7 +138,7 @@ def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     ]
     if len(old) < _FEW or len({use.name for use in old}) < 2:
         return None
-    # Code that uses tf.function was not written for version 1, even if it mentions old names.
+    # Code that uses tf.function was written for version 2, even if a few of its names are old.
     modern = sum(use.name.startswith(_NEW) for use in uses)
     if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
         return None

@@ -87,7 +87,7 @@ def table_of(version: str) -> ApiTable:
         signatures={n: s for n, s in {**base.signatures, **other.signatures}.items() if n in there},
         modules=modules,
         renames={old: new for old, new in base.renames.items() if new in there and old not in there},
-        # The wheels from which the tables were made have no GPU kernels.
+        # The tables of other versions were made from wheels without GPU kernels.
         gpu_dtypes=base.gpu_dtypes if other.version == base.version else {},
     )
 

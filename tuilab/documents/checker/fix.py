@@ -92,7 +92,7 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
     for code_, old, line, start in _names(plain(code).lines):
         for finding in by_line.get(line, ()):
             kind = "TL002" if finding.code == "TL002" else "name"
-            # If a magic was rewritten on the line, its columns differ.
+            # A rewritten magic shifts the columns of its line, so check the text at that position.
             if code_ == kind and finding.replace[0] == old and lines[line - 1][start:].startswith(old):
                 yield Edit(line + first_line - 1, start, start + len(old), finding.replace[1])
                 break

@@ -105,7 +105,7 @@ _OF_STATUS = (
     "assert_existing_objects_matched",
     "assert_nontrivial_match",
 )
-# Any layer of a model, and attributes that layers lost in Keras 3.
+# The class that stands for any layer of a model, and attributes that layers lost in Keras 3.
 LAYER = "tf.keras.layers.Layer"
 _SHAPES = ("input_shape", "output_shape")
 
@@ -114,7 +114,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# A condition on one of these is read separately for each value.
+# If every possible value is one of these, the attribute is read from each of them.
 _MODELS = (Model, Instance)
 
 
@@ -133,7 +133,7 @@ def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: s
     )
     given = given and all(isinstance(v, _EITHER) for v in whichever) and isinstance(value, Unknown)
     if name == "layers" and given and assumes_keras(interpreter.imported) and is_keras_3(interpreter):
-        # If the result of a function has layers, it is a Keras model.
+        # If the unknown result of a function has `layers`, it is a Keras model.
         return Many(OpaqueObject("object", LAYER), None)
     owner = names.LEFT.get(name)
     if owner is None or _is_defined(interpreter, name):
@@ -149,7 +149,7 @@ def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: s
     return Bound(value, name) if isinstance(value, Model) else value
 
 
-# The name in the reason why a value is unknown: the name of an unread call, a parameter or a missing name.
+# Finds a name in the reason why a value is unknown: an unread call, a parameter or an undefined name.
 _NAMED = re.compile(
     rf"(?<={RESULT_OF})[\w.]{{1,80}}(?![\w.(])|[\w.]{{1,80}}(?= is (?:a parameter of|not defined|not set))"
 )
@@ -202,7 +202,7 @@ def _instance_attribute(interpreter: Interpreter, instance: Instance, name: str,
         return found
     base = instance.of.library_base()
     if name == "model" and base.startswith("tf.keras.callbacks."):
-        # Keras sets this attribute.
+        # Keras sets the `model` attribute of its callbacks.
         return instance.attributes.setdefault(name, Model([], line, open=True, assumed=True))
     if name == "layers" and base.startswith("tf.keras.Model") and is_keras_3(interpreter):
         return Many(OpaqueObject("object", LAYER), None)

@@ -118,7 +118,7 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
     if isinstance(value, Unknown):
-        # Asking for the length does not iterate.
+        # Do not iterate over the unknown value, because len() does not.
         return Number("an unknown length", args.line)
     count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("an unknown length", args.line)

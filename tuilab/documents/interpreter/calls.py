@@ -66,7 +66,7 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
-# Records of calls that do not name the callee.
+# Reasons why a callee is unknown that do not name it.
 _UNNAMED = ("it depends on a condition", "an unknown item")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
@@ -128,7 +128,7 @@ def call_either(
     """Call each of a few possible callees separately. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
-        # Only a Keras model or layer is called in this way.
+        # Only a Keras model or layer takes the keyword `training`.
         made = Model([], line, open=True, assumed=True)
         model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
         return interpreter.call(model, args, keywords, line)

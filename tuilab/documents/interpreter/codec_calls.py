@@ -71,7 +71,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph() and name.startswith(_EFFECTS):
         interpreter.event("effect", f"{name}()", args.line)
     for value in args.values.values():
-        # Functions that threads, pools or wrappers run are not read.
+        # The bodies of functions that are passed to threads, pools or wrappers are not read.
         if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break
@@ -96,7 +96,7 @@ def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.sync("async_wait()", args.line, NONE)
         return NONE
     if word == "convert_variables_to_constants_v2":
-        # The result is the same function with its variables frozen.
+        # The call returns the same function, with its variables frozen to constants.
         return args.get("func", "0")
     if word == "list_local_devices":
         interpreter.event("query", name, args.line)

@@ -47,7 +47,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
     if node.id in BUILTINS:
         return Api(f"builtins.{node.id}")
     if interpreter.excerpt and is_model(node.id) and assumes_keras(interpreter.imported):
-        # The article does not show how the object was created.
+        # The article does not show how this model was created.
         program = len(interpreter.trace.programs)
         made = Model([], node.lineno, open=True, assumed=True)
         return interpreter.left_out.setdefault((node.id, program), made)
@@ -130,12 +130,12 @@ def _on_times(
     operand is a time.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
-        # Two readings are added, but the first was subtracted before: `took = -time(); …; took += time()`.
+        # The sum of two readings is a time if the first is negated: `took = -time(); …; took += time()`.
         return interpreter.region(right.event, left.event)
     if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
         return right
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Unknown):
-        # The reading depends on a condition, so each alternative starts a time.
+        # The first reading depends on a condition, so create one time for each alternative.
         times = [interpreter.region(o.event, left.event) for o in right.options if isinstance(o, Clock)]
         if times and len(times) == len(right.options):
             return Unknown(right.reason, line, tuple(times))
@@ -358,7 +358,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
         elif isinstance(known, Tensor):
-            # The values that a session is fed, by placeholder.
+            # A feed_dict: the values that a session receives, by placeholder.
             out.items[known] = value
         else:
             out.open = True

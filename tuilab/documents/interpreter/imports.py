@@ -49,7 +49,7 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
     if node.level or not node.module:
         return Flow.NEXT
     if node.module == "__main__":
-        # The set-up code of a timer may import the module that contains it.
+        # timeit's set-up code may import names from the module that runs it.
         for alias in node.names:
             known = interpreter.module.find(alias.name)
             if known is not None:

@@ -80,7 +80,7 @@ class Frame:
 Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
-# Maximum number of times that are compared with each other.
+# Maximum number of timings that are compared with each other.
 _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
@@ -220,7 +220,7 @@ class Interpreter:
         self.rescaled: set[int] = set()
         # Names bound to clock readings.
         self.called: dict[int, str] = {}
-        # For each clock reading, the number of such branches around it.
+        # For each clock reading, the number of enclosing branches that may not be taken.
         self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:

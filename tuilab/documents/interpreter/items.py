@@ -325,7 +325,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     index = _index(interpreter, target.slice, scope)
     made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
     if made is not None and made.name == SAVED:
-        # The author of the class decides what it returns.
+        # The object comes from a SavedModel, so it may support item assignment.
         return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
         interpreter.misfit(

@@ -79,7 +79,7 @@ def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, "tf.keras.layers.KerasLayer", args)
 
 
-# Other Keras libraries, and the one from Hugging Face.
+# Layers and models of other Keras libraries, and models from Hugging Face's library.
 @handles(*(f"{library}.layers." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, f"tf.keras.layers.{name.rpartition('.')[2]}", args)
@@ -311,7 +311,7 @@ def call_layer(
     )
     result = Tensor(None, "float32", inside=inside)
     if inside and interpreter.in_graph() is None:
-        # With a symbolic tensor of the functional API, the call builds a model.
+        # In the functional API, a call with a symbolic tensor builds a model and computes nothing.
         interpreter.event("build", "a layer's call", line)
         return result
     if isinstance(target, Layer):

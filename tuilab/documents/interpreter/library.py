@@ -104,7 +104,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    # Names that version 1 keeps under compat are read as the original names.
+    # Names under tf.compat.v1 are read like the usual names.
     known = short(name)
     root = known
     while root:
@@ -129,7 +129,7 @@ _USUAL = {
 }
 
 
-# Namespaces under which TensorFlow exposes Keras classes; functions there are from version 1.
+# Namespaces under which TensorFlow exposes Keras classes. Functions there come from version 1.
 _KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
 
 
@@ -158,7 +158,7 @@ def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywo
     return out
 
 
-# Keywords that all Keras 3 layers accept, or a few layers under a name that is not a parameter.
+# Keywords that all Keras 3 layers accept, or that a few layers accept without listing them as parameters.
 _OF_LAYERS = words(
     "name dtype trainable autocast activity_regularizer input_shape input_dim input_length implementation"
     " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
@@ -178,7 +178,7 @@ def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
     """Record the arguments that the signature does not accept."""
-    # A class without listed parameters has a constructor that could not be read.
+    # If a class lists no parameters, its constructor could not be inspected.
     if not signature.parameters and not signature.rest:
         return
     unknown = [k for k in given.values if k not in signature.parameters]

@@ -130,7 +130,7 @@ def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.W
         interpreter.again -= 1
 
 
-# Maximum depth of nested loops whose starts are read again.
+# Maximum nesting of loops whose first statements are read again, as in the next iteration.
 _MOST_AGAIN = 2
 
 

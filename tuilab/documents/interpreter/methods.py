@@ -69,7 +69,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"the result of {name}()", line)
         case Unknown() if name == "run" and "feed_dict" in keywords:
-            # Only a TensorFlow session takes such a feed.
+            # Only the run() of a TensorFlow session takes a feed_dict.
             return objects.method(
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
@@ -86,7 +86,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
-            # The model is unknown, but its method is known.
+            # It is unknown which model this is, but the method is one of a Keras model.
             interpreter.event("train", name, line, numbered(args) | keywords)
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
@@ -187,7 +187,7 @@ def _tensor(
             at=name,
         )
     if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
-        # In PyTorch, on a device or with a dtype: arrays do not have these methods.
+        # Only PyTorch tensors have these methods, which move a tensor to a device or convert its dtype.
         return interpreter.opaque(tensor, args, line)
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))

@@ -288,7 +288,7 @@ _IMAGES = """random_brightness adjust_brightness random_flip_left_right random_f
 _HOST = Op("host-op", broadcast, like, "np")
 _DRAWN = Op("host-create", given_size, requested_dtype("float64"), "np")
 
-# A name that ends in a dot covers everything below it that has no row of its own.
+# A name that ends in a dot covers all names with this prefix that have no row of their own.
 TABLE: dict[str, Op] = {
     **_rows("tf.", _FUNCTIONS, Op("op", broadcast)),
     **_rows("tf.", _CONDITIONS, Op("op", broadcast, always("bool"))),
@@ -418,7 +418,7 @@ def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return make(interpreter, name, args, TABLE["np."])
 
 
-# PyTorch tensors on the CPU, where the caller waits for the result; they are read like arrays.
+# PyTorch functions are read like NumPy's: on the CPU, a call returns only when its result is complete.
 _TORCH = {
     **_rows(
         "torch.",

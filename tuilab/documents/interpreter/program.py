@@ -156,7 +156,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             waiting.append(function)
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
-        # Between the code read so far and this call, anything may happen.
+        # The document does not show who calls this function, so anything may happen before the call.
         interpreter.event("opaque", CALLER, function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []

@@ -110,10 +110,10 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         dtype = one.dtype if one.dtype == other.dtype else None
         return Tensor(shape, dtype, other.library, other.made)
     if {type(one), type(other)} == {Elapsed, Known}:
-        # A total to which only some of the times are added.
+        # On only one of the branches, a time was added to the total: keep the time.
         return one if isinstance(one, Elapsed) else other
     if isinstance(one, Dataset) and isinstance(other, Dataset):
-        # With the step or without it, this is one pipeline.
+        # On only one of the branches, a step was added to the pipeline: keep the longer pipeline.
         return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):

@@ -54,7 +54,7 @@ def _exits(node: ast.Expr) -> bool:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        # Assigning to an item copies the value; it does not bind a name.
+        # Assignment to an item copies the value instead of binding a name.
         items = all(isinstance(target, ast.Subscript) for target in node.targets)
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
@@ -100,10 +100,10 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
         interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
     if isinstance(old, Clock) and interpreter.place.loops:
-        # This reading is added to a sum, after another one was subtracted from it.
+        # An earlier reading was subtracted from the sum, so this addition completes a time.
         interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
-        # A counter has a single value only within one iteration.
+        # A counter changes in each iteration, so no single value holds for the whole loop.
         kind = Number if is_number(result) else Unknown
         result = kind(VARIES, node.lineno)
     bind_target(interpreter, node.target, result, scope)
@@ -139,7 +139,7 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
-    # If one branch continues, so does the reading. The return value of the other branch was saved.
+    # If either branch continues, so does the code after it. The return value of the other was recorded.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
 

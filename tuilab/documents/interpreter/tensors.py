@@ -190,7 +190,7 @@ def _wider(a: int | None, b: int | None) -> int | None:
         return b
     if b == 1 or a == b:
         return a
-    # A size is unknown, or the sizes do not match: use the known size that is not 1.
+    # If one size is unknown, use the other, which is not 1. If the sizes do not match, the result is unknown.
     return a if b is None else b if a is None else None
 
 

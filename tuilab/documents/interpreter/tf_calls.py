@@ -42,7 +42,7 @@ _ASKS = words(
     "list_physical_devices list_logical_devices get_visible_devices is_gpu_available gpu_device_name",
     "is_built_with_cuda is_built_with_gpu_support set_log_device_placement list_local_devices",
 )
-# The form that their argument must have, and the keys in their result.
+# Keys of get_memory_info()'s result, and the functions that expect a device's name or a device object.
 MEMORY_INFO = ("current", "peak")
 _TAKES_NAME = ("get_memory_info", "reset_memory_stats", "get_memory_usage")
 _TAKES_DEVICE = (

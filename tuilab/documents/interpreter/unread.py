@@ -6,7 +6,7 @@ import sys
 from tuilab.documents.interpreter.values import RESULT_OF
 from tuilab.documents.words import words
 
-# Libraries whose calls run no TensorFlow, so that they contain no first calls of it.
+# Libraries that do not run TensorFlow, so a call to them cannot include the first call of an op.
 _APART = frozenset(sys.stdlib_module_names) - set(
     words("threading multiprocessing concurrent subprocess asyncio runpy")
 ) | set(
@@ -18,7 +18,7 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
-# Values that yield items, or that wrap a body.
+# Records of unread code that yields items or wraps the body of a `with` statement.
 _HANDS_OUT = ("iterating over an unknown value", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
@@ -107,7 +107,7 @@ def times_functions(name: str) -> bool:
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# Effects of functions by name, other than computing with TensorFlow.
+# Effects of functions other than computing with TensorFlow, each with the names that suggest it.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -127,7 +127,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# The same by full name, for names whose last word is not specific enough.
+# The same by full name, for functions whose last word is too common.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -148,7 +148,7 @@ def set_up(name: str) -> str:
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
     if name.startswith(RESULT_OF) and not name.startswith(_CAMERA):
-        # The function is called on the result of another call.
+        # The function is a method of another call's result.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
         if parts[-1] == "add_summary":
             return "a summary is written"
@@ -186,7 +186,8 @@ _ON_TENSORFLOW = frozenset(
 def computes(name: str) -> bool:
     """Return True if an unread call runs a model, judging by its name."""
     word = _last_word(name)
-    # A class creates an object, but the name of a method may start with a capital letter too.
+    # A capitalised name is usually a class, so the call only creates an object. If the owner is capitalised
+    # too, the name is a method of a class.
     made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
     if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:
         return False

@@ -351,7 +351,7 @@ def text(value: Value | None) -> str | None:
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
-# Libraries whose names stand for functions, classes and modules.
+# Libraries whose names are functions, classes or modules, which are always true.
 _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
@@ -363,7 +363,7 @@ def truth(value: Value | None) -> bool | None:
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
         case Api() if value.name.partition(".")[0] not in _READ:
-            # It may be a setting in an unread module.
+            # The name may be a setting in an unread module.
             return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True

@@ -81,7 +81,7 @@ def _extent(example: Example, region: Region) -> Literal["calls", "lap", "total"
     if _holds_others(example, region):
         return "total"
     events = example.trace.events
-    # A lap ends in a loop that started after the lap, so that it includes earlier iterations.
+    # A lap starts before a loop and ends inside the loop, so it includes earlier iterations.
     is_lap = len(events[region.last].place.loops) > len(events[region.first].place.loops)
     return "lap" if is_lap else "calls"
 
@@ -93,7 +93,7 @@ def _holds_others(example: Example, region: Region) -> bool:
     begins = trace.events[region.first].place
     if not begins.branches:
         return True
-    # A timing in another branch is not part of this one.
+    # Count only timings that can run within this one, not those on another branch.
     return any(
         region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
         for r in trace.regions

@@ -17,7 +17,7 @@ from tuilab.documents.timing import FirstCall, Timing
 MANY, MANY_ON_GPU = 1_000, 100_000
 # Number of graph runs that together take longer than tracing.
 MANY_RUNS = 50_000
-# Code that drops samples, statistics that a slow first sample does not affect, and one that it affects.
+# Code that drops samples; statistics that are robust to a slow first sample; and one that is not, the mean.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
 # Names of objects that may collect samples: a time, a benchmark's result or a list is added to them.
@@ -54,8 +54,9 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     if starts_later or _is_meant(example, timing, numbered):
         return None
     anew = _leaves_out(example)
-    # Unknown code may have run the work before, in this function or in its caller. Exceptions: a session
-    # that is created while the clock runs, and work that an uncalled function created.
+    # Unknown code may have run the work before, in this function or in its caller. Exceptions: a session that
+    # is created while the clock runs, and objects that are created in a function which the example never
+    # calls.
     uncalled = timing.begins.uncalled
     cold = work.name == "sess.run" and _makes_session(timing.events)
     if not cold and example.facts.ran_before(work, region.first, anew):
@@ -71,7 +72,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     known = _is_known(example, region, work, value)
     unclear = example.facts.may_have_run(work, region.last if known else region.first)
     unclear = unclear or (not known and bool(timing.unresolved))
-    # If the example says that it omits the creation of its subject, the subject has not run before.
+    # If the example says that it omits how the timed object is created, that object has not run before.
     unclear = unclear and not (anew and known and not uncalled)
     sure = cold or (own and not unclear)
     likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
@@ -86,8 +87,8 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     # A loop around the region takes several samples.
     if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
-        # The cost is visible: each time is shown, only some are used, or the statistic ignores a slow first
-        # one.
+        # The first call does no harm if each time is shown, only some times are used, or the statistic is
+        # robust to a slow first sample.
         if (is_robust(example.block.code) or region.picked) and not remade:
             return None
         sure = sure and (region.gathered or remade)
@@ -158,7 +159,7 @@ _AS_BEFORE = re.compile(
 )
 
 
-# Words in a label or comment which show that first calls are intended.
+# Words in a label or comment which show that the timing is meant to include first calls.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
@@ -204,7 +205,8 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # Next to an unknown call, single ops do not show whether all of the work ran before.
+        # If the region also makes an unknown call, an op that ran before does not show that all of the work
+        # did.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
@@ -214,9 +216,10 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:
-            # Choose the work that runs most often, not a slice that feeds the work.
+            # Choose the work that runs most often, rather than an op such as a slice that only prepares its
+            # input.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
-    # An unread call runs a model, judging by its name.
+    # Otherwise, choose an unread call whose name suggests that it runs a model.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
 
 

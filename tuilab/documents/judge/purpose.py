@@ -49,7 +49,7 @@ def trains(events: list[TraceEvent]) -> bool:
     if any(word in _GRADIENTS for word in known):
         return True
     unread = [e.name for e in events if e.kind == "opaque"]
-    # A gradient alone is like any other computation, but unread code may use it for training.
+    # Computing a gradient is not yet training: the code must also apply it, or make unread calls that may.
     uses = bool(unread) or any(word in _CHANGES for word in known)
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
@@ -63,8 +63,8 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     called, function = label(region), example.trace.events[region.first].place.function
-    # A function whose name suggests training may still measure: if nothing is trained, gathered times are
-    # figures.
+    # A benchmark may be in a function named after training: if nothing is trained and the times are
+    # collected, ignore the name.
     called = called if region.gathered and not is_training else f"{called} {function}"
     logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
     return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
@@ -91,7 +91,7 @@ _CONTRAST = re.compile(
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# Common words in labels that carry no information, and words for parts and laps of one program.
+# Words in labels that do not say what is timed, and words for the parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )
@@ -119,7 +119,7 @@ def counterpart(example: Example, region: Region) -> Region | None:
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
-    # The parts of one program are printed together too. Only times for equal work are a comparison.
+    # Times of one program's parts are often printed together too. They are a comparison only for equal work.
     for number in region.beside:
         other = example.trace.inside(regions[number])
         if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
@@ -195,7 +195,7 @@ def compares(example: Example, region: Region, events: list[TraceEvent], about_s
     return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
 
-# The label names a device.
+# Labels that name a device.
 _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
@@ -210,7 +210,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # Of the calls on their own line, only a prediction counts, because a training is called for its
+            # If the result is dropped, only a prediction is called for its time: a training is called for its
             # effect.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:

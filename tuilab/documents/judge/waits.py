@@ -34,7 +34,7 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     given_back = isinstance(event.result, Known | Number) and any(
         v is event.result for v in event.arguments.values()
     )
-    # A graph computes an expression of Python numbers only once, as a constant.
+    # An expression of Python numbers becomes a constant when the graph is traced.
     given_back = given_back or (
         isinstance(event.result, Known) and isinstance(event.result.value, int | float)
     )

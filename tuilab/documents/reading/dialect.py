@@ -18,7 +18,7 @@ TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
 )
 _STATEMENTS = {"timeit": TIMEIT, "time": TIME}
 _CELLS = {"timeit": WHOLE_TIMEIT, "time": WHOLE_TIME}
-# The match includes the target of an assignment, whose value is not followed.
+# Also matches the target in `name = %time …`. The assigned value is not tracked.
 _MAGIC = re.compile(
     r"^(?P<indent>[ \t]*)(?:[A-Za-z_]\w*\s*=\s*(?=%time))?(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$"
 )
@@ -51,7 +51,7 @@ def plain(code: str) -> Plain:
     if session:
         lines = _without_prompts(lines)
     if not session and any("%" in line and _MAGIC.match(line) for line in lines) and is_whole(lines):
-        # The line that looks like a magic is inside a string.
+        # The code parses as Python, so the line that looks like a magic is inside a string.
         return Plain(tuple(lines))
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 MOST_NOTES = 20
 # For a syntax error, Python shows the line from the file with this name, so the file must not exist.
 NOWHERE = "/dev/null/document"
-# A word or sign, which gives about two nodes in the tree.
+# A word or symbol; each gives about two nodes in the syntax tree.
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
@@ -48,7 +48,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            # If only `pass` remains, nothing was read.
+            # If only `pass` statements remain, nothing else in the chunk could be read.
             if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended

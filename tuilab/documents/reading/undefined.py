@@ -13,7 +13,7 @@ _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unich
 # Names that a notebook's kernel or platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
-# An IPython kernel provides this name. A script lacks it, even if it was exported from a notebook.
+# Only an IPython kernel defines this name. A script fails on it, even if exported from a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
 # Code that binds names invisibly, and names that are checked before use.
@@ -56,7 +56,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
     for line, name in sorted(_read(tree)):
         if any(_LEFT_OUT.search(text[:_LONGEST]) for text in lines[max(0, line - _NEAR) : line + 1]):
             continue
-        # The first line of a scope distinguishes scopes with the same name; 0 means the module.
+        # Scopes may share a name, so they are identified by their first line; 0 means the module.
         inside = any(line in body for body in bodies)
         if any(name == free_ and (line >= first if first else not inside) for first, free_ in free):
             found.add((line, name))

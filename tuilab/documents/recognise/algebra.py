@@ -28,8 +28,8 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Maximum multiplications in an untimed, unplaced product that only shows the syntax: in a notebook,
-# and elsewhere.
+# A product that is neither timed nor placed on a device only shows the syntax if it has fewer multiplications
+# than this: in a notebook, and elsewhere.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
@@ -43,7 +43,7 @@ def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
         return False
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
-    # A whole script may time something else.
+    # In a script, only a timed product counts, because the script may time something else.
     return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
 
 

@@ -96,7 +96,7 @@ def _join(known: Found, found: Found) -> None:
     known.inputs |= found.inputs
     known.anywhere = known.anywhere or found.anywhere
     if known.workload == "elementwise" and known.eager != found.eager:
-        # The document uses both, and so does the workload.
+        # The document runs both eager ops and graphs, and the workload measures both.
         known.left_out.clear()
     else:
         known.left_out += [text for text in found.left_out if text not in known.left_out]

@@ -9,7 +9,8 @@ from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elem
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
-# Minimum bytes of a tensor that counts as filling memory: on its own, and in a `try` for memory errors.
+# Minimum size in bytes of a tensor that is meant to fill memory: on its own, and in a `try` for memory
+# errors.
 LARGE, SMALLEST = 1 << 30, 1 << 28
 _MEMORY_ERRORS = ("RuntimeError", "MemoryError", "tf.errors.ResourceExhaustedError", "tf.errors.OpError")
 _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "gzip.decompress")
@@ -41,7 +42,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
-            # The lab decides how to reach that size step by step.
+            # The lab itself chooses the steps in which it reaches this size.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 

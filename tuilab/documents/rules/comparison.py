@@ -70,14 +70,14 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
     """Yield pairs of consecutive timings, and of timings whose times are compared."""
     known, trace = example.timings, example.trace
     if len(known) == 1 and example.block.notebook:
-        # A cell's time is compared with the time of the cell before it if each is for its own device.
+        # A notebook may time one device per cell: compare this cell with the previous one.
         before = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
         earlier = [example.timing_of[region] for region in before if region in example.timing_of]
         if len(earlier) == 1 and earlier[0].device:
             yield earlier[0], known[0]
     called = Counter(_bare(timing.region) for timing in known)
     for one, other in pairwise(known):
-        # If each of the two labels resembles a different label, they are compared with those instead.
+        # If both labels occur exactly twice, each timing is compared with its namesake instead.
         names = _bare(one.region), _bare(other.region)
         if names[0] == names[1] or any(called[name] != 2 for name in names):
             yield one, other
@@ -98,7 +98,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""
-    # A line that times each size in turn is a sweep.
+    # If one line times several sizes in turn, it is a sweep.
     sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
     apart = _work_of_all_sizes(example, one) ^ _work_of_all_sizes(example, other)
     if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
@@ -355,7 +355,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         a.numpy()
         two = time.perf_counter() - t
     """
-    # A size among several belongs to a sweep.
+    # Lines that also time work that is not tiny, as in a sweep over sizes.
     swept = {timing.region.line for timing in example.timings if not _is_tiny(timing.events)}
     for first, second in pairwise(example.timings):
         # The work is tiny in both lines only if every timing on them is tiny.

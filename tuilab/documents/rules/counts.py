@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.trace import Loop, Region
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Relative error in the count at which the figure is noticeably wrong.
+# Relative error in the count from which the result is noticeably wrong.
 _SHOWS = 0.02
 
 
@@ -40,7 +40,7 @@ def another_count(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         region = timing.region
-        # The subtracted time may be that of one iteration.
+        # If another time is subtracted, that may be the time of one iteration, so the count may be right.
         loop = _counted(timing) if region.by and not region.beside else None
         if loop is None:
             continue

@@ -172,7 +172,7 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
     Right:
         z = tf.matmul(x, y, transpose_b=True)
     """
-    # Without the signatures of the installed version, this is unknown.
+    # Arguments can be checked only against known signatures; none are known for version 1.
     if example.api is not None and example.facts.version_1(example.api) is None and example.target != "1":
         yield from _misfits(example, "argument")
 
@@ -225,7 +225,7 @@ _NEVER = ("RuntimeError", "MemoryError")
 # Errors that neither a training nor an op raises.
 _NEVER_AT_ALL = ("TimeoutError",)
 _CATCHES_ALL = ("", "?", "Exception", "BaseException")
-# Kinds of event allowed in a body whose errors all come from TensorFlow.
+# If a body contains only these kinds of event, all its errors come from TensorFlow.
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
 
 

@@ -140,7 +140,7 @@ _CPU = re.compile(
     r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent|bound|pre|aug|input|data|pipeline|mem))",
     re.IGNORECASE,
 )
-# Other code that chooses a device.
+# Code that chooses a device by means other than a device scope.
 _ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
 # Code that checks whether there is a GPU.
 _LOOKS = re.compile(
@@ -148,14 +148,14 @@ _LOOKS = re.compile(
     r"|is_built_with|list_(?:physical|logical)_devices|\.device\b(?!\()",
 )
 _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
-# Labels that name both devices, or only a part of the work.
+# Labels that also name the CPU, or that name only a part of the work.
 _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
     """Return the first timing that contains a device scope with work in it."""
     events = example.trace.events[scope.first : scope.last + 1]
-    # A template, which has a comment in place of the work, gives no figure.
+    # A scope with only a comment in place of the work, as in a template, has no timing.
     holds = any(
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )

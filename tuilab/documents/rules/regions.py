@@ -33,7 +33,7 @@ from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
-# Maximum number of elements for which making data takes no longer than passing it: random data, filled data.
+# Generating up to this many elements takes no longer than passing them to an op: random data, filled data.
 _TINY, _LARGE = 16, 1 << 20
 # Minimum number of elements for which a timing may be meant to measure NumPy's own ops.
 _MUCH = 100_000
@@ -140,7 +140,7 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
-# Labels which say that a time is meant to measure building.
+# Labels of timings that are meant to measure construction.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
 
 
@@ -189,7 +189,7 @@ def computed_before(example: Example) -> Iterator[Hit]:
             )
 
 
-# Cheap uses of an existing result: its largest number, its name, a line of text.
+# Kinds of event that use an existing result cheaply: finding its maximum, naming it, printing a line.
 _CHEAP = ("host-op", "python", "print")
 
 
@@ -236,7 +236,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
         took = time.perf_counter() - t
     """
     for timing in example.timings:
-        # Ops in a graph compute only when the graph runs.
+        # The timing is meant to measure building a graph, whose ops compute only when the graph runs.
         if _BUILDS_MODEL.search(timing.label):
             continue
         waiting, given = timing.unfinished, _returned_call(timing.events)
@@ -244,7 +244,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
         # NumPy's result is already complete, and converting it to a tensor is not the subject of the timing.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in timing.events)
         if waiting and not (heavy and copies):
-            # A copy that finishes later matters only if a GPU is meant.
+            # An unfinished copy matters only if the timing is about a GPU.
             said = f"{timing.label} {example.block.heading} {example.document_title}"
             meant = not copies or any(e.place.families for e in waiting) or _GPUS.search(said)
             yield Hit(
@@ -310,7 +310,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
     """
     found: dict[str, list[Timing]] = {}
     for timing in example.timings:
-        # The clock in a module is reported when the module itself is checked.
+        # A clock in an imported module is reported when that module is checked.
         if CLOCKS.get(timing.region.clock, "") and not timing.region.file:
             found.setdefault(timing.region.clock, []).append(timing)
     for clock, timed in found.items():
@@ -380,7 +380,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
     if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
         # A training runs between calls of a callback or session hook.
         return False
-    # If no computation is visible, the time may be that of anything.
+    # If no computation is visible, the region may time anything.
     named = bool(ANSWER.search(timing.label))
     return not any(
         e.kind in _COMPUTES
@@ -439,7 +439,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         yield from _tests_in_training(example, timing)
-        # A time that is labelled as one answer is not a total, even if a part of it is timed separately.
+        # A time whose label names one answer is not a total, even if a part of it is timed separately.
         is_total = timing.extent == "total" and not _ONE_ANSWER.search(timing.label)
         if _MAKES.search(timing.label) or is_total:
             continue
@@ -475,14 +475,14 @@ def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tupl
     trained = measured and all(event.kind == "train" for event in events if _measures(event))
     # A time that is labelled as training should not include testing.
     fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
-    # A time that is subtracted is not part of the result.
+    # Work inside a time that is subtracted is not part of the result.
     less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
     models = any(e.kind == "build" and e.name in _MODELS for e in events)
     called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
     for event in events:
         if any(r.first < event.index < r.last for r in less):
             continue
-        # In a loop, the training may use the result of the test.
+        # A prediction inside a loop may be input for the next training step, not a test.
         learns = len(event.place.loops) > len(timing.begins.loops) and event.name == "predict"
         what = _set_up(example, event, measured, timing.begins.function, fits and not learns)
         if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
@@ -517,7 +517,8 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
     if asked and timing.role != "log" and not _is_video(example, timing.region):
-        # A print is one line; TensorFlow's log is one line per op.
+        # Printing writes one line per call, but TensorFlow's placement log one per op, so printing is only a
+        # note.
         yield Hit(
             timing.region.line,
             f"{talk} while the clock runs",
@@ -639,7 +640,7 @@ _AT_ONCE = re.compile(
     r"block\s*=\s*False|\bion\(\)|(?:use|switch_backend)\(\s*[\"']agg|%matplotlib", re.IGNORECASE
 )
 _EACH_EPOCH = " after each epoch"
-# Labels which say that a time is meant to measure set-up.
+# Labels of timings that are meant to measure set-up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
@@ -679,7 +680,7 @@ _SAVES = re.compile(r"(?:checkpoint|ckpt|saver)\w*\.save$", re.IGNORECASE)
 
 
 _MAY_SET_UP = ("opaque", "build", "host-op", "op", "python", "node")
-# Labels which say that a time is meant to include everything.
+# Labels of timings that are meant to include everything.
 _WHOLE = re.compile(r"\b(?:total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE)
 # Slow NumPy functions, which a timing is usually meant to measure.
 _HEAVY = (
@@ -796,7 +797,7 @@ def _describe_data(event: TraceEvent, own: bool) -> str:
     own: a function in the code makes the data, and another one reads the clock.
     """
     if event.place.file or not isinstance(event.result, Tensor):
-        return ""  # a neighbouring module makes the data that it needs
+        return ""  # data in a neighbouring module belongs to the work of that module
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
         return ""  # a function that starts from zeros makes them as part of its work
     count = elements(event.result.shape)
@@ -882,7 +883,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
         for event in work:
             if event.kind != "train" or event.name != "predict":
                 continue
-            # Each of several branches is checked separately.
+            # If the work is on several branches, check each branch separately.
             others = (e for e in work if (e.name, e.line) != (event.name, event.line))
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops

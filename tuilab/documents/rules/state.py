@@ -98,7 +98,7 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
     again = next((loop for loop in event.place.loops if _repeats(loop)), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
-    # A loop that applies settings for devices or memory starts nothing.
+    # In a loop, the setting also runs after the rest of the loop's body, which may start the context.
     return next((e for e in events[event.index : again.last + 1] if _starts(example, e)), None)
 
 
@@ -210,7 +210,7 @@ def _uncompiled(example: Example) -> Iterator[Hit]:
             return
 
 
-# Code that omits compile() says so, and code that compiles elsewhere mentions it by name.
+# Finds a note that compile() is omitted, or code that compiles the model elsewhere.
 _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
@@ -269,7 +269,8 @@ def ignored(example: Example) -> Iterator[Hit]:
     """
     if example.facts.starts_processes or _SHELL.search(example.block.code):
         return
-    # If a session computes, other computations may be nodes in its graph.
+    # If there is a session, other computations may only add nodes to its graph. Listing the devices always
+    # starts TensorFlow.
     late = _lists if any(event.name == "tf.Session" for event in example.trace.events) else _begins
     for event in example.written:
         name = event.name.removeprefix("os.environ.")

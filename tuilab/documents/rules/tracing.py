@@ -31,7 +31,7 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
-    # If the code also prints through TensorFlow, it shows the difference on purpose.
+    # If the traced function also calls tf.print, it shows the difference to print() on purpose.
     shows = {id(event.place.traced) for event in example.written if event.name == "tf.print"}
     for event in example.written:
         traced = event.place.traced

@@ -152,7 +152,7 @@ def seconds_as_milliseconds(example: Example) -> Iterator[Hit]:
                 timing=timing,
                 severity="warning" if part == "microseconds" else "note",
             )
-        # If the code divides by the time, the words nearby are not the unit of the time.
+        # If the code converts the time or divides by it, the words nearby do not name the unit of the time.
         if region.scaled or region.rate or region.clock not in _SECONDS:
             continue
         for line, words in region.told:
