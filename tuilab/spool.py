@@ -136,6 +136,6 @@ class Spool:
                 self._file.unlink(missing_ok=True)
 
     def _rename(self, suffix: str) -> None:
-        # A leftover name does no harm, because the Hello in it identifies the writer.
+        # If renaming fails, the old name does no harm, because the Hello in the file identifies the writer.
         with contextlib.suppress(OSError):
             self._file = self._file.rename(self._file.with_suffix(suffix))

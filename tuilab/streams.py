@@ -34,7 +34,7 @@ def repair_streams() -> None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # the encoding may have few characters, such as Latin-1
+            text.reconfigure(errors="replace")  # the encoding, such as Latin-1, may lack characters
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

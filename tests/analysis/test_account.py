@@ -52,7 +52,7 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # This few events cannot cost that much; the rest is the machine's speed, which affects all parts.
+    # So few events cannot cost that much. The rest comes from the machine's speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 
@@ -70,7 +70,8 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
     assert quick.not_known == 0 and quick.total_s == pytest.approx(9e-3)
-    # A device that is faster than in its own profile behaved differently then.
+    # A call that is shorter than the device's profiled time shows that the device was slower in the profile,
+    # so all parts are scaled.
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 

@@ -48,7 +48,7 @@ def test_samples_that_are_not_finite_are_left_out() -> None:
 
 @pytest.mark.parametrize(("n", "k"), [(6, 1), (8, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
 def test_the_rank_is_just_above_the_textbook_order_statistic(n: int, k: int) -> None:
-    # Conover, table A3: the largest k for which [x(k), x(n+1-k)] still contains the median with 95%.
+    # Conover, table A3: the largest k for which [x(k), x(n+1-k)] contains the median with 95% probability.
     rank = rank_of_low_end(n)
     assert k <= rank < k + 1
 

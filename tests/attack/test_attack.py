@@ -245,7 +245,7 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # with a longer name, it would choose another folder
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # short, because tuilab avoids a long path
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [

@@ -292,7 +292,7 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # it only affects this session
+            if undone and self.name != "lab: remember":  # remembering affects only this session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 

@@ -121,7 +121,7 @@ def test_sandbox_alone_stops_every_file(tmp_path):
             wrong.append((name, said, after.keys() ^ before.keys(), field.connections))
             before, field.connections = after, 0
     assert not wrong
-    # If trusted, the files run unconfined and have their intended effect.
+    # With trust, the files run unconfined, so they must have their intended effect.
     idle = []
     for name in sorted(WRITE & set(field.names)):
         opened(worker, field.models / name, Opening(trust=True))

@@ -51,7 +51,8 @@ def large_run() -> Iterator[object]:
         nodes = tuple(
             e.Node(f"model/block_{i}/mul", "Mul", "GPU:0", bytes=64 * i) for i in range(start, start + 1_000)
         )
-        # Like a worker's events, in which words shared by rows are separate strings.
+        # Encode and decode, as for a real worker's events: equal strings in different rows are then separate
+        # objects.
         yield e.decode(e.encode(e.Placement(run="r1", arm=arms[4].id, nodes=nodes)))
     for index in range(SAMPLES // len(arms)):
         blocks = tuple(

@@ -63,7 +63,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # An idle line accumulates no credit.
+                # An idle line accumulates credit for at most two slices.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)

@@ -161,7 +161,7 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         # Timers that are defined in this file and used in others.
         "def timed(f):\n    def g(*a):\n        START\n        r = f(*a)\n        STOP\n        return r\n    return g",
         "import contextlib\n@contextlib.contextmanager\ndef timed():\n    START\n    yield\n    STOP",
-        # Robust statistics over samples of which the first is a first call.
+        # A robust statistic over samples, the first of which is a first call.
         "s = []\nfor _ in range(50):\n    START\n    tf.matmul(x, y).numpy()\n    s.append(time.perf_counter() - t)\n"
         "print(np.median(s))",
         # Python without TensorFlow is work too.

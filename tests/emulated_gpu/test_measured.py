@@ -91,7 +91,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
     def as_asked(seen: tuple[Account, Account]) -> bool:
         copied, resident = seen
         both = copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
-        # A GPU op's result on the host is fetched from there.
+        # Even with resident inputs, a GPU op's result that is needed on the host is copied there.
         less = resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
         return both and less and resident.seconds("compute") > 0
 

@@ -19,7 +19,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.files import SHARED, write_bytes
 
 _KERAS = re.compile(r"(?:tf\.)?keras\b|tf\.(?:losses|metrics|optimizers|initializers)\b")
-# Determined by Python, protobuf and absl.
+# Names that come from Python, protobuf or absl, not from TensorFlow.
 _NOT_ITS_OWN = re.compile(
     r"tf\.test\.TestCase\.|tf\.types\.experimental\.FunctionType\.|.*\.RegisterExtension$"
 )

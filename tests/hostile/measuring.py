@@ -31,7 +31,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        # the other kinds would repeat the cost of the separate sanitizing tests
+        # Send only this text in full: the others would repeat the cost of the separate sanitizing tests.
         whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 

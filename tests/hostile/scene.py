@@ -77,7 +77,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start repeats the request, so the text of its machine is already hostile.
+    # A run's start repeats the request, and the text of its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOMS = ("analysis", "history", "lab", "model", "report")
 """The packages that produce figures and sentences."""
 
-# Each comparison becomes its opposite; users rarely see on which side of a limit the limit itself counts.
+# Replace `<` with its opposite rather than `<=`: users rarely notice whether a limit is inclusive.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),

@@ -67,7 +67,8 @@ class Copy:
             begin = ("-m", "coverage", "run", f"--rcfile={settings}")
             arguments = ("-p", "tests.mutation.contexts", *arguments)
         command = [sys.executable, *begin, *_PYTEST, "-m", "not slow", *arguments]
-        # Bytecode of the same second and size would hide the change.
+        # Python matches a .pyc to its source by size and by mtime in seconds, so a cached one could hide the
+        # change.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
         try:
             done = subprocess.run(

@@ -231,7 +231,7 @@ async def test_a_worker_that_is_ready_just_when_it_is_replaced_gets_no_question(
     async with asyncio.timeout(60):
         while supervisor._process is None:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(0.5)  # by now, it waits for the worker's end
+        await asyncio.sleep(0.5)  # by now, the supervisor is waiting for the worker to exit
         await supervisor.send(Ask(id="q", kind="any", body=msgspec.Raw(body)))
         while not any(isinstance(event, Answer | Refused) for event in heard):
             await asyncio.sleep(0.01)

@@ -62,7 +62,7 @@ def test_unreadable_figures_are_null_with_a_reason(fake: FakeNvml):
     assert now.power_w is None and now.processes is None and now.throttle == () and now.link_sent is None
     assert now.unread["power"] == "Not Supported" and now.unread["processes"] == "Insufficient Permissions"
     assert set(now.unread) == {"power", "processes", "throttle reasons", "link traffic"}
-    assert now.use == 0.97  # the other figures are still there
+    assert now.use == 0.97  # the other figures are still reported
 
 
 def test_older_names_of_the_throttle_call_are_used(fake: FakeNvml):

@@ -117,7 +117,7 @@ def test_a_minute_in_the_lab_by_mouse_in_truecolor(tmp_path: Path, size: tuple[i
         if size[0] < 100:
             click(terminal, *find(terminal, "p preset", below="x stop"))
             terminal.see("000 STFT")
-        for _ in range(2):  # the first one selects
+        for _ in range(2):  # the first click only selects the row
             click(terminal, *find(terminal, "1 Small STFT", below="000 STFT"))
         measured(terminal, "256")
 

@@ -22,7 +22,7 @@ from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 SUFFIXES = (".py", ".md", ".txt", ".ipynb", ".rst")
-# Maximum distance in lines, and codes that readers do not distinguish.
+# Maximum distance in lines between a reader's label and a finding, and codes that readers do not distinguish.
 NEAR = 3
 ALIKE = {"TL105": "TL104", "TL007": "TL001", "TL112": "TL111"}
 KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")

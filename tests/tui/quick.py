@@ -49,7 +49,7 @@ async def handled(app: App[object]) -> bool:
         for _ in range(100):
             await asyncio.sleep(0)
             if not loop._ready:  # type: ignore[attr-defined]
-                break  # nothing more happens by itself
+                break  # the event loop has nothing left to do
         if settled(app):
             return True
         await asyncio.sleep(0.002)

@@ -56,7 +56,7 @@ async def test_keys_mean_the_same_with_any_focus_and_the_footer_lists_them(tmp_p
         assert size[0] < 120 or "▸  * " in text(app), "in the list, too"
         await press(pilot, app, "z")
         assert values.settings.values["samples"] == 256 and "▸  * " not in text(app)
-        await press(pilot, app, "r a home j")  # a page's list
+        await press(pilot, app, "r a home j")  # j also moves in the list of a page
         assert app.screen.focused.highlighted == 1
 
 

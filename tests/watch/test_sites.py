@@ -47,7 +47,7 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     )
     found = findings(Case(of, {FILE: LOOP}, Beside()))
     assert [each.line for each in found] == [5, 4]
-    # Each call keeps a step of 2 ms.
+    # Each of the calls still needs one step of 2 ms, which is not saved.
     assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
     # A single call for all rows may also compute them faster.
     assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])

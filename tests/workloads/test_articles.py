@@ -90,7 +90,7 @@ def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
         if name not in (
             "RepeatDataset",
             "OptionsDataset",
-        ):  # our pipeline has no end, and fixes the allowed rewrites
+        ):  # only our pipeline repeats, and sets the allowed rewrites
             steps.append(name)
         if "Map" in name:
             body += of_graph(dataset._map_func.function.graph)

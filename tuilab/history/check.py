@@ -134,7 +134,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     try:
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
-            return 0, []  # an interrupted import left these; they are invisible, and a purge removes them
+            return 0, []  # left by an interrupted import: invisible until a purge removes them
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
@@ -338,7 +338,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):
         encoded.insert(0, e.encode(started).rstrip())
-    if store.next_number(run):  # also present: what was recorded after the file was renamed
+    if store.next_number(run):  # the store already has the events recorded after the file was renamed
         there = [line for _, line in store.raw(run)]
         known = set(there)
         more = [line for line in encoded if packed.is_round(line) and line not in known]

@@ -184,7 +184,7 @@ def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
             yield event
             some = True
     except CannotBeReadError:
-        raise  # an unreadable file is not the same as a cut-off file: report it
+        raise  # report an unreadable file, unlike a truncated one
     except InputError:
         if not some:
             raise

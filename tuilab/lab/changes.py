@@ -5,7 +5,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.model.scenario import BudgetName, Sweep  # after the first paint
+    from tuilab.model.scenario import BudgetName, Sweep  # imported at run time only after the first paint
 
 
 class Change(Flag):

@@ -17,7 +17,7 @@ def state_folder() -> Path:
 
 def write_private(path: Path, text: str) -> bool:
     """Write a file that only its owner can read; return False on failure."""
-    from tuilab.model.files import write_text  # after the first paint
+    from tuilab.model.files import write_text  # imported after the first paint
 
     try:
         if not path.is_absolute():  # the home folder is unknown

@@ -223,7 +223,7 @@ class Lab(RunController):
 
     async def _measure_roofs(self, run: str) -> None:
         """Measure the machine's rooflines while no other request is pending, and save them with the run."""
-        # another request has arrived: the rooflines are measured after the next run
+        # If another request arrives, the rooflines are measured after the next run.
         with contextlib.suppress(InputError, WorkerError):
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from tuilab.model.preset import Preset  # after the first paint
+    from tuilab.model.preset import Preset  # imported at run time only after the first paint
 
 
 class Offer(NamedTuple):

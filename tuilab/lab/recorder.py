@@ -96,7 +96,7 @@ class RunRecorder:
 
     def _look_later(self, data: Path, place: str) -> None:
         """Check again for the end of background runs until none is left."""
-        # there is no event loop: this is a command, which does not wait
+        # A command has no event loop and does not wait for background runs.
         with contextlib.suppress(RuntimeError):
             if self._state.background and not self._closed:
                 loop = asyncio.get_running_loop()

@@ -46,7 +46,8 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is an event. Start of each part and end of the last one, in steps and in rounds.
+        # A step is one event. Each list gives the start of every part and the end of the last one: in steps,
+        # and in rounds.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0

@@ -76,7 +76,8 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # A count of seconds advances with each block; a count of items is a single stage.
+    # A stage that counts seconds is redrawn as they advance; a stage that counts items, only when the stage
+    # changes.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 

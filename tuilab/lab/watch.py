@@ -296,7 +296,7 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # The page of a long program takes time to make, and competes with the program for CPU.
+            # The page of a long program takes long to draw, and drawing competes with the program for CPU.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:

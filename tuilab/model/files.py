@@ -186,7 +186,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        with contextlib.suppress(OSError):  # without locks on this file system, nobody removes it
+        with contextlib.suppress(OSError):  # without locks on this file system, no process deletes the file
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
             return fd, beside

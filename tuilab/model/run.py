@@ -245,7 +245,7 @@ class RunState:
 
     def _watched(self, event: HostWatched) -> None:
         if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
-            return  # the process does not know how the run numbers its rounds
+            return  # if several processes take turns, none of them knows the run's round numbers
         for seen in event.windows:
             first = self.process_began + seen.first
             self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))

@@ -36,7 +36,7 @@ def sanitize_block(text: str, limit: int = 200_000) -> str:
     if len(text) <= limit and text.isprintable():
         return text
     cut = len(text) > limit
-    # An escape could straddle the cut, so cut before cleaning.
+    # Cut first: if the cut splits an escape sequence, cleaning must still remove the rest of the sequence.
     text = text[:limit].replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))
     return text + ELLIPSIS if cut else text

@@ -189,7 +189,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
     """Find calls to predict, evaluate and fit in a loop that each run little more than one step."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
-    # If each round builds a new model, its calls cannot become one call.
+    # If each iteration builds a new model, its calls cannot be merged into one call.
     anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
     for site in sites:
         method = METHODS.get(site.call)
@@ -243,7 +243,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             f"layers, models or optimizers are built in the loop on line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
-        # The first ops of a new object, such as an optimizer's update, create variables.
+        # The maximum includes the first ops of a new object, such as an optimizer's update, which create
+        # variables.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
         yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 
@@ -359,8 +360,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # If several stages are of one kind, choose the stage with as many of them below it as in the
-        # profile's paths.
+        # If several stages are of this kind, choose the one with as many such stages below it as in the
+        # profile's path.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
@@ -757,7 +758,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # Converting and copying are part of dispatch and copies, so these limit the gain.
+            # The conversion is part of dispatch, and the copy part of copies, so these two limit the gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -1131,7 +1132,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A GPU's work may fall outside a profiled window, so it counts as idle only if the host computes
+        # A profiled window may miss the GPU's work, so count the GPU as idle only if the host computes
         # instead.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")

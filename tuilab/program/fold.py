@@ -458,7 +458,8 @@ class Process:
             for each in self.windows
             if each[0].step == key or (code and self._code(each[0].step) == code)
         ]
-        # If a loop of ops builds a model, it is not one of the program's steps.
+        # A loop of ops that builds a model is not a step, so skip such windows unless the steps are loops
+        # too.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
 

@@ -125,8 +125,8 @@ class LayerNames:
         self._known = known
         scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
         numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
-        # `dense_1` may be that layer or the second use of `dense`. Choose the reading that explains more of
-        # the scopes.
+        # `dense_1` may be a layer of that name or the second use of `dense`. Choose the interpretation that
+        # explains more scopes.
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 
     def of(self, name: str) -> str:

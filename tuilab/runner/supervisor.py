@@ -282,7 +282,7 @@ class Supervisor:
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        # The event loop frees a process that was about to start.
+        # Wait for the cancelled tasks: the event loop then frees a process that was about to start.
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
@@ -351,7 +351,7 @@ class Supervisor:
                     self._break_off(event.run, words)
                     return
                 if self._active.part:
-                    return  # the first part of the run has already reported its start
+                    return  # only the first part of a run reports its start
                 event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
@@ -463,7 +463,7 @@ class Supervisor:
         if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
             return False
         assert self._process is not None
-        # the previous process is idle, and ending it would disturb the next one
+        # Keep the previous process, which is idle: ending it now would disturb the next one.
         self._spent.append(self._process)
         self._measuring = self._ahead.popleft()
         self._process = self._measuring.process

@@ -108,7 +108,7 @@ class Listener:
                     return
                 try:
                     self._take(*told)
-                except Exception as error:  # the following messages still count
+                except Exception as error:  # continue with the next messages
                     self.faults.append(f"a message could not be processed: {sanitize_error(error)}")
             self._rest()
 

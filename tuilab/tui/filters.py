@@ -10,8 +10,8 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 TABLE = str.maketrans(
-    "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # words and signs
-    "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # borders and scroll bars of Textual, and the signs of the replay
+    "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # punctuation and symbols
+    "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # Textual's borders and scroll bars, and the replay symbols
     "●○◉•◆▲□▽■◇△"  # markers
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
     "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",

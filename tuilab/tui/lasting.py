@@ -127,7 +127,7 @@ class LastingApp(App[int]):
         """Notify that `count` bytes of input, or of the end of a paste, were dropped."""
 
     async def on_event(self, event: Event) -> None:
-        # The user continues and so has seen the warnings: stop covering the screen with them.
+        # A key or click shows that the user has seen the warnings, so stop covering the screen with them.
         if isinstance(event, Key | MouseDown) and not event.is_forwarded:
             # `list` calls `__len__`, which removes expired items during the iteration.
             for said in list(iter(self._notifications)):

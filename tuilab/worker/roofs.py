@@ -175,7 +175,7 @@ class _Arrays:
 
     def __init__(self, np: Any, count: int, again: int, slices: int) -> None:
         self._np, length = np, count // slices
-        # A stride of zero repeats the same elements without the overhead of more calls.
+        # With a stride of zero, one NumPy call repeats the same elements, without the overhead of more calls.
         strided = np.lib.stride_tricks.as_strided
         whole = [np.full(count, value) for value in (0.0, 1.0, 2.0)]
         pieces = [

@@ -153,7 +153,7 @@ def _parameters(
         hint = hints.get(each.name)
         said = each.name in spec.ranges or typing.get_origin(hint) in (typing.Annotated, typing.Literal)
         if not said and not isinstance(each.default, int):
-            continue  # a float, a word or None keeps the value from the file
+            continue  # not a parameter: a float, string or None keeps the file's value
         yield _parameter(each.name, hint, each.default, spec.ranges.get(each.name))
 
 

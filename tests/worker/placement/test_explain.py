@@ -111,7 +111,7 @@ def test_pair_of_op_and_types_is_explained(worker: Worker, tf: Any, op: str, dty
         if not said:  # no call of the op can be constructed
             assert op in UNSAID
         elif (op, dtype) == ("Cast", "string"):
-            assert "not supported" in said  # the kernel for any type rejects this one when it is created
+            assert "not supported" in said  # the generic kernel rejects strings when it is created
         else:
             assert said.startswith("accepted") == (allowed and there[device]), said
 

@@ -79,9 +79,8 @@ class Sampler:
     def sample(self, late: bool = False) -> None:
         """Record the lines that the main thread and the stepping thread are executing."""
         frames = Own.frames()
-        # Drop our own frame: it would refer to itself through `frames`, so the garbage collector would free
-        # it
-        # with all its references, and Python 3.11 then crashes.
+        # Drop our own frame. It would refer to itself through `frames`, so the garbage collector would have
+        # to free the frame and all its references, and Python 3.11 then crashes.
         frames.pop(Own.thread(), None)
         self.account.sample(frames.get(self.account.main), late)
         frame = frames.pop(self.process.thread_of_steps, None)

@@ -63,9 +63,8 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # Drop our own frame: it would refer to itself through `frames`, so the garbage collector would
-            # free it
-            # with all its references, and Python 3.11 then crashes.
+            # Drop our own frame. It would refer to itself through `frames`, so the garbage collector would
+            # have to free the frame and all its references, and Python 3.11 then crashes.
             frames = Own.frames()
             frames.pop(Own.thread(), None)
             self.account.sample(frames.pop(self.account.main, None))
@@ -95,7 +94,7 @@ class State:
         self.account = Account(Own.now())
         if old is not None:
             old.process.channel.close()
-            self._parents.append(old)  # the session of its profiler belongs to the parent
+            self._parents.append(old)  # its profiler session belongs to the parent
             self.observer = None
             self._reborn = not old.windows.open
         elif resume:

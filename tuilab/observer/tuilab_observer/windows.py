@@ -155,7 +155,7 @@ class Windows:
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
-            return due  # the end of the previous window has set it
+            return due  # the time was set when the previous window ended
         if key == LOOP:
             return Own.now()
         if isinstance(key, tuple):
@@ -260,7 +260,7 @@ class Windows:
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
             enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-            # the program has entered another phase
+            # No recent steps: the program has entered another phase.
             gone = not self._recent and lasted >= max(1.0, 1.5 * usual)
             if lasted >= length and (enough or gone):
                 return

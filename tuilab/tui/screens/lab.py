@@ -56,10 +56,10 @@ class LabScreen(Screen[None]):
     """Creates the parts of the main screen, and passes the user's actions to them."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
-    AUTO_FOCUS = ""  # imports for the presets, after the first paint
+    AUTO_FOCUS = ""  # focusing the presets imports modules, so do that after the first paint
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
-    # The widgets themselves draw a change of focus; Textual would also redraw the whole screen.
+    # The widgets draw a change of focus themselves, so Textual need not redraw the whole screen.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
@@ -116,7 +116,8 @@ size at which another device becomes faster. **{stop}** stops whatever is runnin
 
     def compose(self) -> ComposeResult:
         rows, self._found = titles.at_start(self.options.presets)
-        # Later widgets are mounted in these frames: mounting on the screen itself redraws all of it.
+        # Widgets that are created later are mounted in these containers: mounting one on the screen itself
+        # would redraw all of the screen.
         yield Container(id="head")
         with Horizontal(id="body"):
             yield PresetsPanel(rows)

@@ -46,7 +46,7 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # For these kinds of work, rounds and medians disagree about the order of the arms.
+        # For these kinds of work, the paired rounds and the medians disagree about the order of the arms.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 

@@ -58,7 +58,7 @@ figures of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # The parts come first; their source gets the second line if there are only two lines.
+        # The phases come first. The source of their times is shown only if there is room.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
         # the bars of all arms come before the details of one arm

@@ -190,7 +190,7 @@ there shows the reason.
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        # The longest name gets room for at least its start, between two "…" for the other names.
+        # Shorten a long name, so that it fits between two "…" that stand for the other names.
         names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))

@@ -277,7 +277,7 @@ class _Body:
             return
         self.lies[made.name] = key
         if source.dtype.name == "resource":
-            # A variable's size is known only where it is read.
+            # A variable's resource has no size, so take the size of the tensor that reading it returns.
             size = float(nbytes(made) or 0)
             self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
 
@@ -325,7 +325,7 @@ class _Body:
         for tensor in op.outputs:
             key = self._make(tensor)
             if op.type == "TensorListSetItem":
-                # The list is updated in place.
+                # The op updates the list in place, so its output is the same list.
                 self.lies[tensor.name] = self.lies.get(op.inputs[0].name, key)
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs

@@ -84,7 +84,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
         bench.progress("finding the largest batch that fits", arm=arm.id)
         try:
             fit = _Search(bench, arm, batch).largest()
-        except Exception as error:  # keep the estimate from shapes
+        except Exception as error:  # fall back to the estimate from shapes
             bench.context.log(f"{arm.id}: no largest batch: {text_of(error)}", bench.run)
             continue
         if fit is not None:

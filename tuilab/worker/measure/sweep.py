@@ -218,8 +218,8 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
     time passes to later points.
     """
     sweep = bench.request.sweep
-    # Several workers would choose different sizes, and a process that measures only some of the points does
-    # not know the others.
+    # Refine only in a single process that measures all points: several workers would choose different sizes,
+    # and a process with only some of the points does not know the others.
     whole = not bench.request.worker and not bench.request.points
     refining = sweep is not None and sweep.refine and len(sweep.axes) == 1 and whole
     total = limit_s * (BUDGETS if sweep else 1)

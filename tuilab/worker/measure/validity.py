@@ -123,7 +123,8 @@ class Asked:
                 inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
-                    # A loop's body counts once, and its inputs change.
+                    # A loop's body is counted once. Its inputs change, so constants are passed only to called
+                    # functions.
                     within = Optimised(math.inf)
                     if calls:
                         optimised.passed(op.inputs, inner.inputs, within)

@@ -117,7 +117,7 @@ def warm_up(
         ):
             warm = True
             break
-    if settles_in and not warm:  # that many calls would have taken too long
+    if settles_in and not warm:  # that many calls would have exceeded the time limit
         warm = steady(samples, visits[-1], limit_s)
     # The last block alone may have been interrupted, and these figures decide how turns are shared out.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))

@@ -35,7 +35,7 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
         folder, signature = file, ""
     key = file, opening, _version(Path(folder))
     if key not in _opened:
-        _opened.clear()  # one at a time: large models would not fit into memory together
+        _opened.clear()  # keep only one: several large models would not fit into memory
         path = Path(folder)
         bounds = bounded(weight(path), psutil.virtual_memory().available)
         with contextlib.nullcontext() if opening.trust else bounds, _telling(path, tell):

@@ -49,7 +49,7 @@ class Examined:
                 if node.op == "DatasetFromGraph":
                     found += _of_nested(node, nodes)
                 if node.op in self._bodies and node.op:
-                    continue  # a call, by the function's name: its body is examined separately
+                    continue  # a call of a function by its name; the function's body is examined separately
                 if node.op in SAVING:
                     allowed = name in saves if name else self._saves(node)
                 elif node.op in TABLES_OF_FILES:

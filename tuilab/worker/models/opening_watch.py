@@ -57,9 +57,9 @@ def bounded(weighs: int, free: int) -> Iterator[None]:
         yield
     finally:
         with watch.stdin, contextlib.suppress(OSError):
-            watch.stdin.write(b"\n")  # a child that `--code` forked may hold the pipe open
+            watch.stdin.write(b"\n")  # no EOF while a child forked by `--code` holds the pipe open
             watch.stdin.flush()
-        # A small model opens faster than another Python exits.
+        # A small model loads before the watching process exits, so wait for that process in a thread.
         threading.Thread(target=watch.wait, daemon=True).start()
 
 

@@ -233,8 +233,8 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
         raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
     found: Counter[str] = Counter()
     for graph in graphs:
-        # If a SavedModel has a single graph with objects, TensorFlow runs the objects' functions; otherwise,
-        # the graph's nodes.
+        # If a SavedModel has a single graph with objects, TensorFlow runs the functions of these objects.
+        # Otherwise, it runs the graph's nodes.
         found += Examined(graph, of_objects=len(graphs) == 1 and graph.HasField("object_graph_def")).refused()
     if found and not opening.trust:
         raise InputError(name, _acts(found), "ops that only compute, or --trust to run these")

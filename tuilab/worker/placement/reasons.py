@@ -150,7 +150,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
         )
     if registered and dtype:
-        # For such ops, as for Qr, the CPU computes even the types that have a GPU kernel.
+        # The GPU kernels of such an op, for example Qr, use host memory, so the CPU computes those types too.
         return Reason(
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",

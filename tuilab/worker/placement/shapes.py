@@ -57,7 +57,7 @@ def _imported(source: Any, shapes: Shapes) -> Any:
         with graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError):
-        # Only the runtime may create this op, so its sizes stay unknown rather than wrong.
+        # Only the runtime can create some op of this graph, so report unknown sizes instead of wrong ones.
         return tf.Graph()
     return graph
 

@@ -66,7 +66,8 @@ def slope(context: Context, *, long: bool) -> Check:
         f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are timed with a slope of "
         f"{figure:.4f}; calling one takes {seconds(max(0.0, call_s))}"
     )
-    # An interrupted spin is not the clock's fault; the fastest reading of each is the least interrupted.
+    # An interrupted spin is not the clock's fault, so compare the fastest spins, which were interrupted
+    # least.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
         message += f"; the machine's speed varies: the shortest of each length have a slope of {quickest:.4f}"
