@@ -30,7 +30,7 @@ OWN = "."
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
-_EXPECTED = "a Python, or the folder of a virtual or conda environment"
+_EXPECTED = "a Python interpreter, or the folder of a virtual or conda environment"
 
 # This code also runs in Python 2, so that an old Python is reported as such.
 _LOOK = """
@@ -104,11 +104,15 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
         code, printed, complained = _capture_output([python, "-c", _LOOK], clean)
         known: dict[str, Any] = json.loads(printed.splitlines()[-1])
     except TimeoutError:
-        raise InputError(where, python, f"a Python that answers within {LOOK_S:.0f} s") from None
+        raise InputError(where, python, f"a Python interpreter that answers within {LOOK_S:.0f} s") from None
     except OverflowError:
-        raise InputError(where, python, f"a Python that prints less than {size(MOST_PRINTED)}") from None
+        raise InputError(
+            where, python, f"a Python interpreter that prints less than {size(MOST_PRINTED)}"
+        ) from None
     except OSError as error:
-        raise InputError(where, python, f"a Python that can be started: {error.strerror}") from None
+        raise InputError(
+            where, python, f"a Python interpreter that can be started: {error.strerror}"
+        ) from None
     except (ValueError, IndexError, RecursionError):
         said = complained.decode(errors="replace").strip().splitlines()
         last = f"; it ended with code {code}" + (f": {said[-1]}" if said else "")
@@ -183,7 +187,7 @@ def environments(words: Sequence[str]) -> tuple[Environment, ...]:
 def _named(word: str) -> Environment:
     name, equals, rest = word.partition("=")
     if not equals or not rest or not _NAME.fullmatch(name) or name == "local":
-        expected = "NAME=PATH, such as old=~/venvs/tf216; NAME=PATH,VARIABLE=VALUE sets something for it"
+        expected = "NAME=PATH, such as old=~/venvs/tf216; NAME=PATH,VARIABLE=VALUE also sets a variable"
         raise InputError("--env", sanitize_line(word, 300), expected)
     place, *settings = _VARIABLE.split(rest)
     return environment_at(name, place, settings, "--env")

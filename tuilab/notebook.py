@@ -76,7 +76,7 @@ def _options(words: str) -> argparse.Namespace:
     except argparse.ArgumentError as error:
         raise ValueError(f"tuilab: {error}; {USAGE}") from None
     if left:
-        raise ValueError(f"tuilab: {left[0]} is not understood; {USAGE}")
+        raise ValueError(f"tuilab: {left[0]} is not an option; {USAGE}")
     return found
 
 

@@ -159,7 +159,7 @@ class LabServer(Server):  # type: ignore[misc]
     @web.middleware  # type: ignore[untyped-decorator]
     async def _own_pages_only(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not allowed(request.headers.get("Host", ""), request.headers.get("Origin"), self.host):
-            raise web.HTTPForbidden(text="this lab is served to its own page alone")
+            raise web.HTTPForbidden(text="this lab is served only to its own page")
         given = request.query.get("token", "")
         if request.path == "/" and given and self._fits(given):
             answer = web.HTTPFound("/")
@@ -331,7 +331,9 @@ async def _end(lab: AppService) -> None:
 def _bounded(data: str) -> str:
     if len(data) <= MOST_TYPED:
         return data
-    sys.stderr.write(f"a page sent {len(data):,} characters at once: {MOST_TYPED:,} of them were taken\n")
+    sys.stderr.write(
+        f"a page sent {len(data):,} characters at once: only the first {MOST_TYPED:,} were used\n"
+    )
     return data[:MOST_TYPED] + ENDED * data.startswith(BEGUN)
 
 

@@ -104,11 +104,10 @@ class TestGpu:
         work = Work(flop=1e9, inputs=1e4, outputs=1e4, kernels=4, stays=(stay,), gpu=rest)
         found = GpuCall(work, CPU_ROOFS, "graph", kernels=3).on(GPU_SHEET)
         assert found.seconds == pytest.approx(4e-3 + 2e6 / 10e9)
-        assert found.limited_by == "the CPU ops that stay"
+        assert found.limited_by == "the ops that stay on the CPU"
         text = answer(without_gpu(10e-3, work))
         assert (
-            "limited by the ops that remain on the CPU" in text
-            and "MatMul stays on the CPU (4.00 ms)" in text
+            "limited by the ops that stay on the CPU" in text and "MatMul stays on the CPU (4.00 ms)" in text
         )
 
     def test_a_call_without_any_kernel_cannot_win(self) -> None:
@@ -256,7 +255,9 @@ class TestSweep:
         assert found.sentence not in answer(state), "while it runs, sizes are missing"
         assert found.sentence in answer(finish(state))
 
-    @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "by its data sheet"), (40e-3, "below the picture")])
+    @pytest.mark.parametrize(
+        ("call_s", "said"), [(40e-6, "from its data sheet"), (40e-3, "below the picture")]
+    )
     def test_a_bound_below_the_plotted_range_says_so(self, call_s: float, said: str) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})

@@ -157,7 +157,7 @@ def test_bisection_stops_at_neighbours() -> None:
     a = measured(lambda x: 1 / x, (3, 4))
     b = measured(lambda x: 1 / 3.5, (3, 4), seed=2)
     assert next_size(a, b) == next_size(b, a)
-    assert next_size(a, b).reason == "3 and 4 are neighbours"
+    assert next_size(a, b).reason == "no size lies between 3 and 4"
 
 
 def test_bisection_uses_only_allowed_sizes() -> None:

@@ -110,7 +110,7 @@ ALSO = {
     ("004", 3): {("TL107", 149), ("TL109", 150), ("TL110", 150)},
 }
 # No workload measures it; other views of the lab show it.
-GAPS = {("003", 3): "read-out"}
+GAPS = {("003", 3): "reads a counter"}
 
 
 @pytest.fixture(scope="module", params=FILES)

@@ -133,7 +133,7 @@ def test_pipelines_by_their_steps():
             "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.fit(np.zeros((9, 8, 8, 3), np.uint8))",
             "no Conv2D",
         ),
-        ("tf.config.experimental.get_memory_info('GPU:0')", "read-out"),
+        ("tf.config.experimental.get_memory_info('GPU:0')", "reads a counter"),
         (PIPELINE.replace("32, 32, 3", "32, 16, 3") + "for b in d.map(lambda i: i): pass", "square images"),
         (f"{START}for b in tf.data.TextLineDataset('f'): pass{STOP}", "read images from memory or TFRecord"),
         (

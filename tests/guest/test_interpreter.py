@@ -58,7 +58,7 @@ def test_an_environment_is_identified_by_what_its_python_reports(tmp_path: Path)
     [
         ("exit 3", "it ended with code 3"),
         ("echo oh dear >&2; exit 1", "it ended with code 1: oh dear"),
-        ("echo no JSON", "a Python, or the folder of a virtual or conda environment"),
+        ("echo no JSON", "a Python interpreter, or the folder of a virtual or conda environment"),
         ("""echo '{"python": [3, 8, 1], "tensorflow": "2.9.0"}'""", "Python 3.9 or later; it is 3.8.1"),
         (
             """echo '{"python": [3, 9, 1], "tensorflow": "2.15.1"}'""",
@@ -102,7 +102,7 @@ def test_environments_are_named_with_their_variables(tmp_path: Path):
         (["-o=."], "NAME=PATH"),
         (["local=."], "NAME=PATH"),
         (["a=.", "a=."], "a different name for each environment"),
-        (["a=/no/such/place"], "a Python, or the folder"),
+        (["a=/no/such/place"], "a Python interpreter, or the folder"),
     ],
 )
 def test_invalid_names_and_paths_are_refused(words: list[str], expected: str):

@@ -71,7 +71,7 @@ TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time
         ("```python\nprint(1)\n```", "1 piece of code found, but none times an op"),
         (
             f"```python\n{TIMED}print(time.time() - t)\n```",
-            "with 1 benchmark that tuilab can measure, but no sentence nearby claims which device is faster",
+            "with 1 benchmark that tuilab can measure, but no sentence nearby claims that one device is faster",
         ),
     ],
 )

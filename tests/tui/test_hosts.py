@@ -189,7 +189,7 @@ async def test_an_unusable_environment_is_reported_and_not_remembered(tmp_path, 
         await pilot.press("H")
         await until(pilot, lambda: not isinstance(app.screen, LabScreen))
         await pilot.press(*"mine=", "slash", *"none", "enter")
-        told = lambda: any("a Python, or the folder" in said.message for said in app._notifications)  # noqa: E731
+        told = lambda: any("a Python interpreter" in said.message for said in app._notifications)  # noqa: E731
         await until(pilot, told)
         assert not app.screen.lab.state.hosts.known
     assert preferences().environments == ()

@@ -103,7 +103,7 @@ class GpuCall:
             "launches": launches,
             "copies": way_in + way_out + crossed,
             "starting the call": starting,
-            "the CPU ops that stay": stays,
+            "the ops that stay on the CPU": stays,
             "preparing the input": fed,
         }
         quick, slow = EXPECTED.kernels
@@ -285,7 +285,7 @@ def _compared(
         return msgspec.structs.replace(
             found,
             seconds=max(found.seconds, timed.median),
-            limited_by="the CPU ops that stay",
+            limited_by="the ops that stay on the CPU",
             at_most=1.0,
             expected_s=None,
             verdict="cannot win",

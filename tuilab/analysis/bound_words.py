@@ -16,7 +16,6 @@ BUSY_START = (
 MOST_TIMES = 100
 """Speedup limits above this are not printed, because they only mean "far faster"."""
 LIMITS = {
-    "the CPU ops that stay": "the ops that remain on the CPU",
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
 }
@@ -42,7 +41,7 @@ def parts_words(bound: GpuBound) -> str:
         "arithmetic": bound.arithmetic_s,
         "memory bandwidth": bound.memory_s,
         launches: bound.launches_s,
-        LIMITS["the CPU ops that stay"]: bound.stays_s,
+        "the ops that stay on the CPU": bound.stays_s,
     }
     largest = parts.get(name, bound.host_s)
     whole = seconds(bound.seconds)

@@ -81,7 +81,9 @@ def _describe_similar_runs(state: RunState) -> str:
         return ""
     ends = f"{seconds(alike.low_s)} to {seconds(alike.high_s)}"
     label = state.arms[alike.arm].label
-    return f"In {alike.runs} runs of these settings here, this one among them, {label} took {ends}"
+    return (
+        f"In {alike.runs} runs with these settings on this machine, including this one, {label} took {ends}"
+    )
 
 
 def _codes(state: RunState, point: int) -> Iterator[str]:

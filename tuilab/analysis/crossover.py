@@ -303,7 +303,7 @@ def next_size(
     """
     changes = crossings(places(a, b))
     if not changes:
-        return Step(None, "no significant change of the lead to narrow")
+        return Step(None, "no significant crossover to narrow")
     step = Step(None, "")
     for crossing in changes:
         step = _step(crossing, math.log1p(precision), allowed)
@@ -323,7 +323,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
     if not below < candidate < above:
         candidate = allowed(math.sqrt(below * above))
     if not below < candidate < above:
-        return Step(None, f"{below:,} and {above:,} are neighbours")
+        return Step(None, f"no size lies between {below:,} and {above:,}")
     if supported and crossing.curvature <= NOISE_RULES * statistical:
         return Step(None, "only more rounds can narrow it, not more sizes")
     return Step(candidate, f"between {below:,} and {above:,}")

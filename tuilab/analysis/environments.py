@@ -49,7 +49,7 @@ def sentences(state: RunState, point: int) -> list[str]:
     if lines and state.workers < 2:
         # Processes differ in speed, so with a single process per environment, a difference may not come from
         # the environment.
-        lines[0] = f"{'So far, of' if state.running else 'Of'} one process each: {lines[0]}"
+        lines[0] = f"{'So far, with' if state.running else 'With'} one process each: {lines[0]}"
     return lines
 
 

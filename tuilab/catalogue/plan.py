@@ -44,7 +44,7 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
         return preset.sweep
     parameter = declaration.parameter(declaration.axis)
     if not isinstance(parameter, Integer | LogInteger):
-        raise InputError("--axis", "", f"a name: {declaration.name} has no default axis")
+        raise InputError("--axis", "", f"a parameter name: {declaration.name} has no default axis")
     return Sweep(axes=(Axis(parameter.name, near(parameter) if guessed(parameter) else ladder(parameter)),))
 
 

@@ -187,7 +187,8 @@ class Scheduler:
             if greeting.machine is None:
                 self._leave_out(hand, greeting.problem)
             elif greeting.protocol != PROTOCOL:
-                words = f"tuilab {greeting.tuilab} there speaks protocol {greeting.protocol}, this {PROTOCOL}"
+                theirs = f"tuilab {greeting.tuilab} there speaks protocol {greeting.protocol}"
+                words = f"{theirs}, but this one speaks {PROTOCOL}"
                 self._leave_out(hand, f"{words}; install the same version of tuilab on both")
             else:
                 self._take_in(hand, greeting.machine)

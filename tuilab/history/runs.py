@@ -107,7 +107,7 @@ class Piece:
 
     def _check(self, run: str, count: int) -> None:
         if run != self.run or count != self.rounds:
-            raise packed.Damaged("the rounds of another piece")
+            raise packed.Damaged("rounds that belong to another piece")
 
     def _unread(self, error: Exception) -> e.Log:
         return self.unread(f"stored rounds {self.first} to {self.last}", error)

@@ -111,7 +111,7 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
     return of_presets(report.document.title or report.document.id, found), found
 
 
-CLAIMS = "which device is faster, that copies dominate, or that the devices wait for their input"
+CLAIMS = "that one device is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that are recognised in an article's prose."""
 
 

@@ -175,7 +175,7 @@ def _tried(usual: _Arm, changed: _Arm, steps: int, page: Page, how: str) -> Trie
 def _of(arms: Iterable[_Arm], mode: str) -> _Arm:
     arm = next((arm for arm in arms if arm.mode == mode), None)
     if arm is None or not arm.median_s:
-        raise TrialError(sanitize_line(arm.reason, 200) if arm is not None else f"no {mode} was measured")
+        raise TrialError(sanitize_line(arm.reason, 200) if arm is not None else f"no {mode} arm was measured")
     return arm
 
 

@@ -25,7 +25,7 @@ PHASE_HELP = {
     "copy_in": "copies to the device, while nothing computes",
     "input_wait": "waiting for the input",
     "compute": "at least one kernel of the call runs",
-    STALL: "the device waits for ops of the host, or between two kernels for a copy",
+    STALL: "the device waits for ops on the host, or for a copy between two kernels",
     "copy": "other copies between devices, while nothing computes",
     "copy_out": "copies back to the host, while nothing computes",
     NOT_KNOWN: "time that no measurement can attribute",

@@ -97,7 +97,7 @@ class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
 
 
 class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
-    """Along `axis`, `a` overtakes `b` somewhere from `low` to `high`."""
+    """Along `axis`, `a` overtakes `b` between `low` and `high`."""
 
     a: ArmPattern
     b: ArmPattern
@@ -110,7 +110,7 @@ class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
 
 
 class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
-    """The workload observed the named fact with this value (or at least / at most this value)."""
+    """The workload observed the named fact, and its value is `value`, or at least or at most `value`."""
 
     fact: str
     """Name of the fact."""
@@ -121,7 +121,7 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
 
 
 class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement"):
-    """The ops of the arms in `arms` run on the same devices along `axis` (or, with `same` false, move)."""
+    """The ops of the arms in `arms` stay on the same devices along `axis`; with `same` false, some move."""
 
     axis: str
     """The swept parameter."""

@@ -214,7 +214,7 @@ Limit = Literal[
     "launches",
     "copies",
     "starting the call",
-    "the CPU ops that stay",
+    "the ops that stay on the CPU",
     "preparing the input",
     "the host's own work",
 ]

@@ -46,6 +46,6 @@ def _rows(device: DeviceRoofs) -> list[list[str]]:
     if device.link is not None:
         rows.append(["  an empty copy", seconds(device.link.latency_s)])
         for way, copy in (("to the device", device.link.to_device), ("to the host", device.link.to_host)):
-            rows.append([f"  copies {way}", rate(copy, "B/s") if copy else "no cost per byte seen"])
+            rows.append([f"  copies {way}", rate(copy, "B/s") if copy else "no measurable cost per byte"])
     rows += [[f"  an empty call, {PLACES[mode]}", seconds(cost)] for mode, cost in device.launch_s.items()]
     return rows

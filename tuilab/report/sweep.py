@@ -78,7 +78,7 @@ def at_best(result: RunResult) -> list[Series]:
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
     # The bound never moves the axes; if it lies below them, a note replaces the line.
-    note = "by its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
+    note = "from its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
 

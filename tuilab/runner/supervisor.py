@@ -545,8 +545,8 @@ class Supervisor:
 
     def _refuse(self, event: Hello) -> None:
         message = (f"{self._name}: " if self._name else "") + (
-            f"the worker of tuilab {event.tuilab} speaks protocol {event.protocol}, this side {PROTOCOL}; "
-            "install the same version of tuilab on both"
+            f"the worker of tuilab {event.tuilab} speaks protocol {event.protocol}, but "
+            f"this tuilab speaks {PROTOCOL}; install the same version of tuilab on both"
         )
         self._fail_queue(message)
         self._on_event(Refused(request="", message=message))

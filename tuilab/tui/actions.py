@@ -37,15 +37,24 @@ LOOK = (
     Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 6),
     Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
     Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
-    Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
+    Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call over time."),
     Action("view-placement", "6", "view('placement')", "placement", "Where each op ran, and why."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
-    Action("document", "d,8", "view('verdict')", "verdict", "Claim, verdict, and mistakes in its code.", 7),
+    Action(
+        "document",
+        "d,8",
+        "view('verdict')",
+        "verdict",
+        "Claim, verdict, and mistakes in the document's code.",
+        7,
+    ),
     Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
     Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm compared with the roofline."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
-    Action("answer", "A", "page('answer')", "full answer", "The whole answer: how sure, every caveat."),
+    Action(
+        "answer", "A", "page('answer')", "full answer", "The full answer, its certainty and every caveat."
+    ),
     Action("arms", "a", "arms", "arms", "Choose the arms and ghosts to draw."),
     Action(
         "maximize",

@@ -119,7 +119,9 @@ class LabApp(LastingApp):
         from tuilab.model.errors import InputError
 
         if self._watched_runs:
-            raise InputError(path, "another program", "the first one that ended: {watched} shows it")
+            raise InputError(
+                path, "another program", "the program that has already been watched: {watched} shows it"
+            )
         watching = Watching([path], WatchOptions())
         watching.start(self.size)
         self.watching = watching

@@ -33,8 +33,8 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="data",
-            help="uniform: random in 0 … 1, which zlib hardly shrinks; smooth: a slow wave, ten bits deep; "
-            "sparse: one value in twenty is not zero.",
+            help="uniform: random values from 0 to 1, which zlib hardly compresses; smooth: a slow wave of "
+            "ten bits; sparse: one value in twenty is not zero.",
             default="uniform",
             options=("uniform", "smooth", "sparse"),
         ),
@@ -48,13 +48,13 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="bits",
-            help="Bits per value in the lossy kind.",
+            help="Bits per value in the lossy variants.",
             default="8",
             options=("8", "4", "2"),
         ),
         LogInteger(
             name="block",
-            help="Values per block, which share a minimum and a step in the lossy kind.",
+            help="Values per block, which share a minimum and a step in the lossy variants.",
             default=64,
             low=16,
             high=4_096,
@@ -247,7 +247,7 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
     rms = float(np.sqrt(np.mean(error**2)))
     _report(b, values.nbytes, round(values.nbytes / ratio), float(error.max()), rms)
     spec = tf.TensorSpec((1, values.shape[1]), tf.float32)
-    kernels.report_host_only(b, "the lossy kind", lambda x: quantise.quantise(tf, x, bits), spec)
+    kernels.report_host_only(b, "the lossy codec", lambda x: quantise.quantise(tf, x, bits), spec)
 
 
 def _report_apis(b: Build) -> None:

@@ -22,7 +22,7 @@ FREE = "free"
 DECLARATION = Declaration(
     name="contention",
     title="A device shared with others",
-    summary="A matrix product alone, and while other processes multiply on the same device.",
+    summary="A matrix product, alone and while other processes multiply on the same device.",
     unit="product",
     parameters=(
         LogInteger(

@@ -31,7 +31,7 @@ DECLARATION = Declaration(
         _side("n", "Columns of the second matrix and of the product."),
         precision(
             *ITEM_BYTES,
-            help="float32 uses full precision; tf32 is float32 as recent NVIDIA GPUs multiply it by "
+            help="float32 uses full precision; tf32 is how recent NVIDIA GPUs multiply float32 by "
             "default. int32 has no GPU kernel.",
         ),
     ),

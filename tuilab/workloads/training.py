@@ -40,7 +40,7 @@ DECLARATION = Declaration(
         Choice(
             name="dtype",
             label="precision",
-            help="Keras policy; tf32 is float32 as recent NVIDIA GPUs multiply it by default.",
+            help="Keras policy; tf32 is how recent NVIDIA GPUs multiply float32 by default.",
             default="float32",
             options=tuple(POLICIES),
         ),

@@ -64,7 +64,7 @@ def load(file: Path) -> CheckSettings:
     try:
         settings = msgspec.convert(table or {}, CheckSettings)
     except msgspec.ValidationError as error:
-        raise InputError(f"{file} [{TABLE}]", "", f"a setting from the reference ({error})") from None
+        raise InputError(f"{file} [{TABLE}]", "", f"a documented setting ({error})") from None
     check_codes(f"{file} [{TABLE}] select", settings.select)
     check_codes(f"{file} [{TABLE}] ignore", settings.ignore)
     check_version(f"{file} [{TABLE}] tensorflow", settings.tensorflow)

@@ -58,7 +58,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
                 "the dtype of a symbolic tensor is a string in Keras "
                 f"{interpreter.api.keras}: it has no {name}"
             )
-            remedy = f"Leave .{name} out." if name == "name" else "Take tf.as_dtype(…) of it."
+            remedy = f"Leave .{name} out." if name == "name" else "Pass it to tf.as_dtype first."
             interpreter.misfit("name", line, detail, remedy, at=name)
             return Unknown("the result of a missing attribute", line)
         case Known(None) if name in _OF_STATUS:

@@ -197,6 +197,6 @@ def _check(
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:
-        detail = f"{name} gets {len(args)} positional arguments and takes {signature.positional}"
+        detail = f"{name} gets {len(args)} positional arguments but takes {signature.positional}"
         remedy = "Pass the others by name: " + ", ".join(signature.parameters[:12]) + "."
         interpreter.misfit("argument", line, detail, remedy)

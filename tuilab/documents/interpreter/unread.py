@@ -118,7 +118,7 @@ _DOES = {
     "a sound is read": r"librosa|soundfile|wavfile|audiofile|(?:load|read|open)_?(?:audio|wav|sound)s?",
     "results are judged": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss|classification_report",
     "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",
-    "data is read or made": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
+    "data is read or generated": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
     r"|(?:load|read|get)_(?!crop)(?:\w*_)?(?:data|dataset|images?|inputs?|samples?|mnist|cifar)\w*"
     r"|image_dataset_from_directory|flow_from_directory|(?:train|test)_data|source_raw_data\w*",
     "data is prepared": r"melspectrogram|mfccs?|preprocess\w*|augment\w*|prepare_\w+|make_batch\w*"

@@ -68,7 +68,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
         return
     if workload not in ("memory", "input_pipeline"):
         by = MARGIN if _WIDE.search(plain) else 1.0
-        margin = f" by {MARGIN} times or more" if by > 1 else ""
+        margin = f" by at least {MARGIN}×" if by > 1 else ""
         cpu = any(p.search(plain) for p in _CPU_WINS)
         gpu = any(p.search(plain) for p in _GPU_WINS)
         # A sentence that matches both directions cannot be interpreted.
@@ -78,8 +78,11 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
             yield f"the GPU is faster than the CPU{margin}.", Faster(a=_GPU, b=_CPU, by=by)
     if workload == "training" and _WAITS.search(plain):
         share = f"{INPUT_SHARE:.0%}".replace("%", "%")
-        yield f"a step waits for its input for {share} of its time or more.", WaitsForInput(share=INPUT_SHARE)
+        yield (
+            f"a step waits for its input for at least {share} of its time.",
+            WaitsForInput(share=INPUT_SHARE),
+        )
     if workload in ("stft", "matmul", "compression") and _COPIES.search(plain):
         arms = ArmPattern(device="GPU", input="copied")
         condition = PhaseShare(phases=("copy_in", "copy_out"), share=COPY_SHARE, arms=arms)
-        yield "copying takes half of a call on the GPU or more.", condition
+        yield "copying takes at least half of a call on the GPU.", condition

@@ -116,7 +116,7 @@ def readouts(example: Example) -> Iterator[Result]:
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
             yield Gap(
                 event.line,
-                "a read-out, not a measurement: the device view shows memory in use, and tuilab doctor "
-                "lists the devices",
+                "this reads a counter, and is not a benchmark: the device view shows memory in use, and "
+                "tuilab doctor lists the devices",
             )
             return

@@ -27,7 +27,7 @@ _BY_COST = re.compile(
 
 @rule("TL306", "Placement assumed to follow size or cost", "warning", preview=True)
 def by_size(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to weigh size or cost when it picks a device.
+    """The document claims that TensorFlow weighs size or cost when it picks a device.
 
     Why: A small op with a GPU kernel runs on the GPU too, and is slower there.
 
@@ -62,7 +62,7 @@ _ABOUT_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
 
 @rule("TL307", "CPU fallback assumed when memory runs out", "warning", preview=True)
 def by_memory(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to fall back to the CPU when memory runs out.
+    """The document claims that TensorFlow falls back to the CPU when memory runs out.
 
     Why: The program fails instead of slowing down.
 
@@ -91,7 +91,7 @@ _MOVES = re.compile(
 
 @rule("TL308", "CPU fallback assumed when the GPU is busy", "warning", preview=True)
 def by_contention(example: Example) -> Iterator[Hit]:
-    """TensorFlow is said to move ops to the CPU when the GPU is busy.
+    """The document claims that TensorFlow moves ops to the CPU when the GPU is busy.
 
     Why: The ops stay on the GPU and wait their turn.
 

@@ -322,7 +322,7 @@ def _which(value: Value | None) -> str:
 _USUAL = (("implementation", Known(2)),)
 
 
-@rule("TL112", "Comparison of dispatch only", "warning")
+@rule("TL112", "Only dispatch compared", "warning")
 def dispatch_bound(example: Example) -> Iterator[Hit]:
     """Two ops, or CPU and GPU, are compared at a size where both times are only dispatch.
 

@@ -39,8 +39,8 @@ _INSTEAD = {
 
 @rule("TL001", "API that does not exist", "error")
 def missing_api(example: Example) -> Iterator[Hit]:
-    """A name that does not exist in TensorFlow: in the version of `--tensorflow`, else the one that the
-    document installs (`pip install tensorflow==2.17`), else the installed one.
+    """A name that does not exist in TensorFlow. The version is that of `--tensorflow`, or else the one that
+    the document installs (`pip install tensorflow==2.17`), or else the installed one.
 
     Why: The code stops here with an AttributeError or ImportError, so it never ran in this form.
 

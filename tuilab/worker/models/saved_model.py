@@ -170,7 +170,10 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
     how = sanitize_line(f"{folder}:{others[0]}", 200)
-    return (f"This is its signature {sanitize_line(chosen, 100)}; it also has {shown}, as {how}.",)
+    return (
+        f"The signature {sanitize_line(chosen, 100)} is measured; the model also has {shown}: name it as "
+        f"{how}.",
+    )
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
@@ -178,8 +181,8 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
-        f"{version} saved it, so its signature is measured. For training and other precisions, build the "
-        "model in Keras 3, load the weights and save a .keras file.",
+        f"It was saved by {version}, so its signature is measured. For training and other precisions, build "
+        "the model in Keras 3, load the weights and save a .keras file.",
     )
 
 
@@ -244,7 +247,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
             "a file outside the folder",
             "a folder with its own files, or --trust",
         )
-    said = [f"Its graph holds {_acts(found)}."] if found else []
+    said = [f"Its graph contains {_acts(found)}."] if found else []
     every = (node for graph in graphs for _, nodes in bodies(graph) for node in nodes)
     if tables := sum(node.op in TABLES_OF_FILES for node in every):
         said.append(f"It reads its vocabulary when it is loaded: {plural(tables, 'table')}.")

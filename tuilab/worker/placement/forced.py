@@ -54,7 +54,7 @@ def _strict(tf: Any) -> Iterator[None]:
 def _function(tf: Any, kernels: OpKernels, types: Types, device: str) -> tuple[Any, list[Any]]:
     dtypes = [tf.dtypes.as_dtype(a.dtype or types[a.attribute]) for a in kernels.inputs]
     if any(dtype in (tf.resource, tf.variant) for dtype in dtypes):
-        raise NotImplementedError("a resource cannot be invented")
+        raise NotImplementedError("the probe cannot create a resource")
     attributes = dict(_attributes(tf, kernels, types))
 
     def probe(flag: Any, *inputs: Any) -> Any:

@@ -98,7 +98,7 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
         return Forecast(False, Reason("resource", text, evidence), kernel)
     host = kernels.host_arguments(kernel, types)
     named = f"{kernel.device} kernel for {dtype}" if dtype else f"{kernel.device} kernel"
-    wants = f"wants {listed(host)} in host memory"
+    wants = f"needs {listed(host)} in host memory"
     if kernels.answers_on_host(kernel, types):
         text = f"its {dtype} kernel works in host memory" if dtype else "its kernel works in host memory"
         return Forecast(False, Reason("host-memory", text, f"the {named} {wants}"), kernel)

@@ -378,7 +378,7 @@ def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
         feed.drain.empty()
         feed.drain.rest()
         noun = "batch" if feed.drain.ready == 1 else "batches"
-        b.fact("buffer-level", feed.drain.ready, f"{feed.drain.ready} {noun} were ready after a rest")
+        b.fact("buffer-level", feed.drain.ready, f"{feed.drain.ready} {noun} were ready after a pause")
     if cost is not None:
         b.fact(
             "host-cost-us",
