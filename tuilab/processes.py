@@ -2,7 +2,7 @@
 
 Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
 because this file also runs as a program: the guard, which outlives a worker in order to end the processes
-that the worker started.
+that the worker started, and which ends the worker if opening a model exceeds its limits.
 """
 
 import contextlib
@@ -165,10 +165,29 @@ class Guard(NamedTuple):
     process: Process
     pipe: int
 
-    def tell(self, mode: bytes) -> None:
-        """Set whether this process ends with its parent (`WITH_PARENT`) or continues without it (`ALONE`)."""
+    def tell(self, message: bytes) -> None:
+        """Send `WITH_PARENT` or `ALONE` (whether this process ends with its parent), or `UNLIMITED`."""
         with contextlib.suppress(OSError):
-            os.write(self.pipe, mode)
+            os.write(self.pipe, message + b"\n")
+
+    def limit(self, seconds: float, memory: int) -> None:
+        """End this process if it runs longer, or allocates more bytes, before the guard gets `UNLIMITED`.
+
+        The guard prints the reason to standard error. A thread could not do this, because HDF5 and protocol
+        buffers hold the interpreter lock while they read.
+        """
+        self.tell(b"%f %d" % (seconds, memory))
+
+
+ALONE, WITH_PARENT, UNLIMITED = b"alone", b"with parent", b"unlimited"
+_CHECKED_S = 0.05
+"""Seconds between two checks of the limits."""
+_own: list[Guard] = []
+
+
+def own_guard() -> Guard | None:
+    """Return the guard of this process; None if there is none."""
+    return _own[-1] if _own else None
 
 
 def start_guard(mark: str, folder: str = "") -> Guard | None:
@@ -185,7 +204,6 @@ def start_guard(mark: str, folder: str = "") -> Guard | None:
         actions = [
             (os.POSIX_SPAWN_DUP2, read, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
         pid = os.posix_spawn(sys.executable, words, {}, file_actions=actions, setsid=True)
     except (OSError, NotImplementedError):
@@ -193,10 +211,8 @@ def start_guard(mark: str, folder: str = "") -> Guard | None:
         return None
     finally:
         os.close(read)
-    return Guard(Process(pid, since(pid)), write)
-
-
-ALONE, WITH_PARENT = b"a", b"e"
+    _own.append(Guard(Process(pid, since(pid)), write))
+    return _own[-1]
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
@@ -206,8 +222,10 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
     """
     itself = _stat(worker)
     with contextlib.suppress(OSError):
-        if not _wait(os.pidfd_open(worker), os.pidfd_open(parent)):
+        if not _wait(worker, os.pidfd_open(worker), os.pidfd_open(parent)):
             return
+    with contextlib.suppress(OSError):
+        os.close(2)  # whoever reads the worker's standard error must not wait for its guard
     # Do not kill a process that has ended meanwhile, because its id alone does not identify it.
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # to catch processes that were just being started
@@ -218,25 +236,59 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait(worker: int, parent: int) -> bool:
-    """Wait until the processes must end.
+def _wait(pid: int, worker: int, parent: int) -> bool:
+    """Wait until the processes must end, and end the worker if it exceeds the limits that it has sent.
 
-    Returns False if the worker has become another program with its own guard.
+    pid: of the worker. worker, parent: file descriptors of the processes. Returns False if the worker has
+    become another program with its own guard.
     """
-    mode, watched = WITH_PARENT, [worker, parent, 0]
+    mode, limits, watched = WITH_PARENT, None, [worker, parent, 0]
     while True:
-        ready, _, _ = select.select(watched, [], [])
+        ready, _, _ = select.select(watched, [], [], _CHECKED_S if limits else None)
         if worker in ready:
             return True
         if 0 in ready:
-            said = os.read(0, 64)
+            said = os.read(0, 4096)
             if not said:
                 return bool(select.select([worker], [], [], _BETWEEN_S)[0])
-            mode = said[-1:]
-        elif mode == WITH_PARENT:
-            return True
-        else:
+            for word in said.splitlines():
+                if word in (ALONE, WITH_PARENT):
+                    mode = word
+                else:
+                    limits = _Limits(pid, word) if word != UNLIMITED else None
+        elif parent in ready:
+            if mode == WITH_PARENT:
+                return True
             watched.remove(parent)  # a run must be able to finish without a guard
+        elif limits and (why := limits.exceeded()):
+            os.write(2, f"\ntuilab: opening the model was stopped: {why}\n".encode())
+            signal.pidfd_send_signal(worker, signal.SIGKILL)
+            limits = None
+
+
+class _Limits:
+    """The seconds and the additional bytes of memory that a process may use, from `Guard.limit`."""
+
+    def __init__(self, pid: int, message: bytes) -> None:
+        seconds, memory = message.split()
+        self._pid, self._seconds, self._memory = pid, float(seconds), int(memory)
+        self._begun, self._before = time.monotonic(), _resident(pid)
+
+    def exceeded(self) -> str:
+        """Return which limit the process exceeds; "" if none."""
+        if (taken := _resident(self._pid) - self._before) > self._memory:
+            return f"it took {taken / 1e9:.1f} GB of memory, and {self._memory / 1e9:.1f} GB are allowed"
+        if time.monotonic() - self._begun > self._seconds:
+            return (
+                f"it was not finished after {self._seconds:.0f} s, for example because the graph never ends"
+            )
+        return ""
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 if __name__ == "__main__":

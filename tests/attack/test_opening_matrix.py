@@ -13,7 +13,7 @@ import pytest
 from tests.attack.strangers import BASE, NAMED, PATIENCE_S, SECRET, SHARED, Field, Outcome
 from tests.environments import build
 from tuilab import landlock
-from tuilab.worker.models.opening_watch import MOST, ROOMY, SHARE
+from tuilab.worker.models.opening_limits import MOST, ROOMY, SHARE
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3_000)]
 

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 SYSTEM = {
     "doctor/child.py", "doctor/elf.py", "doctor/hardware.py", "doctor/place.py", "processes.py", "runner/process.py",
     "runner/zygotes.py", "telemetry/cgroup.py", "telemetry/host.py", "telemetry/process.py", "worker/build.py",
-    "worker/machine.py", "worker/models/opening_watch.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
+    "worker/machine.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
     "worker/selftest/surroundings.py",
 }  # fmt: skip
 """Files that read kernel files, or the system's own libraries and packages."""

@@ -4,7 +4,6 @@ Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation o
 """
 
 import ast
-import doctest
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -355,6 +354,8 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
 
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
+    import doctest  # only this needs it, and opening a model should not wait for it
+
     import tensorflow
 
     caught: list[tuple[Any, Any]] = []

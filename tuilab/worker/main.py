@@ -42,10 +42,6 @@ def main(channel: Channel) -> int:
                 host=socket.gethostname(),
             )
         )
-    if confined_scope():
-        from tuilab.worker.models.opening_watch import prepare
-
-        prepare()
     inbox: queue.SimpleQueue[requests.Request] = queue.SimpleQueue()
     context = Context(channel)
     threading.Thread(target=_read, args=(channel, context, inbox), daemon=True).start()

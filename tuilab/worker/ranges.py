@@ -12,7 +12,7 @@ import numpy as np
 
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS
 from tuilab.model.ops import names as op_names
-from tuilab.worker.measure.counting import called
+from tuilab.worker.measure.functions import called
 
 PER_BUCKET = 16
 """Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""

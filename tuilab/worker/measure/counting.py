@@ -32,6 +32,7 @@ from tuilab.model.ops import (
     PRODUCTS,
 )
 from tuilab.model.roofline import Stay
+from tuilab.worker.measure.functions import called, graph_of, with_shapes
 from tuilab.worker.measure.optimised import FOLDED, Optimised, nbytes, ops_needed, shape_of, shaped
 from tuilab.worker.placement.graphs import types_of
 from tuilab.worker.placement.reasons import stays
@@ -205,7 +206,7 @@ class _Graphs:
         ]
         if any(open_):
             sided = [s if o else None for s, o in zip(shapes, open_, strict=False)]
-            graph, outputs = _with_shapes(graph, names, sided)
+            graph, outputs = with_shapes(graph, names, sided)
         own = len(graph.inputs) if arguments is None else arguments
         body = _Body(self, graph, "", 1.0, {}, {})
         for index, tensor in enumerate(graph.inputs):
@@ -520,79 +521,6 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
         return None, ""
 
 
-def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function. A function that was traced for any shape is retraced with its caller's
-    shapes.
-    """
-    known = getattr(graph._get_function(name), "graph", None)
-    inner = known if known is not None else _graph_of(name, [shape_of(t) for t in operands])
-    if inner is None:
-        raise LookupError(name)
-    pairs = list(zip(inner.inputs, operands, strict=False))
-    if all(
-        _is_known(own) or not _is_known(given)
-        if own.dtype.name in ("resource", "variant")
-        else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
-        for own, given in pairs
-    ):
-        return inner
-    shapes = [
-        shape_of(given) if given.dtype.name not in ("resource", "variant") else shape_of(own)
-        for own, given in pairs
-    ]
-    try:
-        return _with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
-    except Exception:  # a graph that cannot be retraced is counted as it is
-        return inner
-
-
-def _is_known(handle: Any) -> bool:
-    """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
-    them.
-    """
-    from tensorflow.python.ops import handle_data_util
-
-    found = handle_data_util.get_resource_handle_data(handle)
-    return found is not None and bool(found.is_set)
-
-
-def _with_shapes(
-    graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
-) -> tuple[Any, list[Any]]:
-    """Return the graph with these input shapes (None: unchanged), and its outputs with these names.
-
-    operands: the call's arguments, which may show the contents of variables and lists.
-    """
-    import tensorflow as tf
-    from tensorflow.python.framework import func_graph
-    from tensorflow.python.ops import handle_data_util
-
-    anew = func_graph.FuncGraph(graph.name)
-    definition = graph.as_graph_def()
-    with anew.as_default():
-        for name in [f.signature.name for f in definition.library.function]:
-            anew._add_function(graph._get_function(name))
-        inputs = {}
-        for index, tensor in enumerate(graph.inputs):
-            shape = shapes[index] if index < len(shapes) else None
-            made = tf.compat.v1.placeholder(tensor.dtype, tensor.shape if shape is None else shape)
-            if tensor.dtype.name in ("resource", "variant"):
-                told = index < len(operands) and operands[index].dtype == tensor.dtype
-                handle_data_util.copy_handle_data(operands[index] if told else tensor, made)
-            anew.inputs.append(made)
-            inputs[tensor.op.name] = made
-        wanted = [*outputs, *(t.name for t in graph.outputs), *(op.name for op in graph.control_outputs)]
-        results = tf.graph_util.import_graph_def(
-            definition,
-            input_map={f"{name}:0": tensor for name, tensor in inputs.items()},
-            name="",
-            return_elements=wanted,
-        )
-    anew.outputs = list(results[len(outputs) : len(outputs) + len(graph.outputs)])
-    anew.control_outputs = list(results[len(outputs) + len(graph.outputs) :])
-    return anew, list(results[: len(outputs)])
-
-
 # Trip counts.
 
 
@@ -851,7 +779,7 @@ class Recorder:
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
         """Count the graph of a function called eagerly, with the arguments of this call."""
-        graph = _graph_of(name, [shape_of(t) for t in flat])
+        graph = graph_of(name, [shape_of(t) for t in flat])
         if graph is None:
             self.counted.parts.append(Part(name, "a function", "", 1, None, {}, {}))
             return
@@ -892,7 +820,7 @@ class Recorder:
 
 def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
     """Return how often each loop's body runs in a call of a runtime function (`Counted.loops`)."""
-    graph = _graph_of(name, shapes)
+    graph = graph_of(name, shapes)
     if graph is None:
         return {}
     try:
@@ -913,18 +841,3 @@ def _small_value(tensor: Any) -> Any:
     if (nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
         return None
     return tensor._numpy()  # the public method is watched, so a call of it would be counted
-
-
-def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
-    """Return the graph of a runtime function for arguments of these shapes; None if there is none."""
-    import tensorflow as tf
-    from tensorflow.python.eager import context
-    from tensorflow.python.framework import function_def_to_graph
-
-    given = [tf.TensorShape(shape) for shape in shapes] or None
-    try:
-        return function_def_to_graph.function_def_to_graph(
-            context.context().get_function_def(name), input_shapes=given, include_library_functions=True
-        )
-    except Exception:  # an unreadable function is reported as not counted
-        return None

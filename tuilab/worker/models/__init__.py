@@ -14,7 +14,7 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.worker.context import Tell
-from tuilab.worker.models.opening_watch import bounded
+from tuilab.worker.models.opening_limits import limited
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
@@ -37,8 +37,8 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
     if key not in _opened:
         _opened.clear()  # keep only one: several large models would not fit into memory
         path = Path(folder)
-        bounds = bounded(weight(path), psutil.virtual_memory().available)
-        with contextlib.nullcontext() if opening.trust else bounds, _telling(path, tell):
+        limits = limited(weight(path), psutil.virtual_memory().available)
+        with contextlib.nullcontext() if opening.trust else limits, _telling(path, tell):
             _opened[key] = _open(path, signature, opening)
     return _opened[key]
 

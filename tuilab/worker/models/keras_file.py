@@ -119,7 +119,14 @@ def workload(path: Path, opening: Opening) -> Workload:
     model = model if getattr(model, "inputs", None) else _functional(tf, model, opening, name)
     opened = _Opened(name, _keras().saving.serialize_keras_object(model), model, opening.trust)
     specs, hints = inputs_of(tf, model)
-    given = Given(tf, specs, opening.data, lambda *arrays: model(packed(tf, model, arrays)), hints)
+
+    def call(*arrays: Any) -> Any:
+        return model(packed(tf, model, arrays))
+
+    # Keras's own layers need no AutoGraph, and it takes longer than the trace.
+    own = opening.code or opening.trust
+    plain = call if own else tf.autograph.experimental.do_not_convert(call)
+    given = Given(tf, specs, opening.data, plain, hints)
     given.probe()
     loss, lines = _loss(model, lost)
     model.optimizer = None  # its state would double the memory; each training arm has its own

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tuilab.model.ops import CALLS, LOOPS
-from tuilab.worker.measure.counting import called
+from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]

@@ -86,7 +86,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     of_cpu = any(op.type in REFERENCES for op in concrete.graph.get_operations())
     # A captured step changes its variables. Restore them, so that measuring starts from the program's state.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
-    given = Given(tf, specs, opening.data, lambda *inputs: called(root, *inputs), {})
+    plain = tf.autograph.experimental.do_not_convert(lambda *inputs: called(root, *inputs))
+    given = Given(tf, specs, opening.data, plain, {})
     with tf.device("/CPU:0") if of_cpu else nullcontext():
         given.probe()
     for variable, value in kept:

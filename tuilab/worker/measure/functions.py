@@ -1,0 +1,95 @@
+"""Finds the graphs of the functions that a graph calls, for the shapes of their callers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tuilab.model.arithmetic import Shape
+from tuilab.worker.measure.optimised import shape_of
+
+
+def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
+    """Return the graph of a function. A function that was traced for any shape is retraced with its caller's
+    shapes.
+    """
+    known = getattr(graph._get_function(name), "graph", None)
+    inner = known if known is not None else graph_of(name, [shape_of(t) for t in operands])
+    if inner is None:
+        raise LookupError(name)
+    pairs = list(zip(inner.inputs, operands, strict=False))
+    if all(
+        _is_known(own) or not _is_known(given)
+        if own.dtype.name in ("resource", "variant")
+        else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
+        for own, given in pairs
+    ):
+        return inner
+    shapes = [
+        shape_of(given) if given.dtype.name not in ("resource", "variant") else shape_of(own)
+        for own, given in pairs
+    ]
+    try:
+        return with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
+    except Exception:  # a graph that cannot be retraced is counted as it is
+        return inner
+
+
+def _is_known(handle: Any) -> bool:
+    """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
+    them.
+    """
+    from tensorflow.python.ops import handle_data_util
+
+    found = handle_data_util.get_resource_handle_data(handle)
+    return found is not None and bool(found.is_set)
+
+
+def with_shapes(
+    graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
+) -> tuple[Any, list[Any]]:
+    """Return the graph with these input shapes (None: unchanged), and its outputs with these names.
+
+    operands: the call's arguments, which may show the contents of variables and lists.
+    """
+    import tensorflow as tf
+    from tensorflow.python.framework import func_graph
+    from tensorflow.python.ops import handle_data_util
+
+    anew = func_graph.FuncGraph(graph.name)
+    definition = graph.as_graph_def()
+    with anew.as_default():
+        for name in [f.signature.name for f in definition.library.function]:
+            anew._add_function(graph._get_function(name))
+        inputs = {}
+        for index, tensor in enumerate(graph.inputs):
+            shape = shapes[index] if index < len(shapes) else None
+            made = tf.compat.v1.placeholder(tensor.dtype, tensor.shape if shape is None else shape)
+            if tensor.dtype.name in ("resource", "variant"):
+                told = index < len(operands) and operands[index].dtype == tensor.dtype
+                handle_data_util.copy_handle_data(operands[index] if told else tensor, made)
+            anew.inputs.append(made)
+            inputs[tensor.op.name] = made
+        wanted = [*outputs, *(t.name for t in graph.outputs), *(op.name for op in graph.control_outputs)]
+        results = tf.graph_util.import_graph_def(
+            definition,
+            input_map={f"{name}:0": tensor for name, tensor in inputs.items()},
+            name="",
+            return_elements=wanted,
+        )
+    anew.outputs = list(results[len(outputs) : len(outputs) + len(graph.outputs)])
+    anew.control_outputs = list(results[len(outputs) + len(graph.outputs) :])
+    return anew, list(results[: len(outputs)])
+
+
+def graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
+    """Return the graph of a runtime function for arguments of these shapes; None if there is none."""
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import function_def_to_graph
+
+    given = [tf.TensorShape(shape) for shape in shapes] or None
+    try:
+        return function_def_to_graph.function_def_to_graph(
+            context.context().get_function_def(name), input_shapes=given, include_library_functions=True
+        )
+    except Exception:  # an unreadable function is reported as not counted
+        return None
