@@ -135,7 +135,7 @@ def _write(
     root.held = list({id(v): v for graph in graphs.values() for v in graph.graph.variables}.values())
     path = Path(folder) if folder else Path("captured") / name
     if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
-        raise ValueError(f"tuilab.capture: {path} holds something else; name another folder")
+        raise ValueError(f"tuilab.capture: {path} contains something else; choose another folder")
     # Save no gradients: a captured call is measured, never differentiated, and those of a distribution
     # strategy cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)

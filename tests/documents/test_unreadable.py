@@ -91,4 +91,7 @@ def test_code_newer_than_this_python_is_said_in_the_text():
     Path("new.py").write_text(SCRIPT + "type match X = in 3\nprint(f(tf.ones((3, 3))))\n")
     done = call("new.py")
     assert done.exit_code == 0
-    assert "new.py:5: not checked from here" in done.stdout and "by the grammar of Python 3." in done.stdout
+    assert (
+        "new.py:5: not checked from here" in done.stdout
+        and "according to the grammar of Python 3." in done.stdout
+    )

@@ -396,7 +396,7 @@ def test_enter_opens_and_closes_a_line_of_the_account() -> None:
     assert [line.text for line in says.account_lines(page, ())] == [
         "+ train.py:3",
         "  train.py:1",
-        "  outside of your code",
+        "  outside your code",
     ]
     opened = says.account_lines(page, {("train.py:3",)})
     assert [line.text for line in opened][:2] == ["− train.py:3", "    train.py:9"]

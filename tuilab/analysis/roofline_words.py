@@ -104,7 +104,7 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     if work.note and work.flop:
         what += f" ({work.note})"
     if work.host_only:
-        return f"{what}; it runs on the host on every device."
+        return f"{what}; it runs on the host, whatever the device."
     device = roofs.devices.get("CPU:0") if roofs is not None else None
     if device is None:
         each = work.flop / moved if work.flop and moved else None

@@ -120,7 +120,7 @@ def watch(
         click.echo(f"note: {late} follows the program, so the program received it, not tuilab", err=True)
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
-            raise InputError("--python", own.python, "a Python file or `-m module` for this Python")
+            raise InputError("--python", own.python, "a Python file or `-m module`, to run with this Python")
         command = (own.python, *command)
     options = WatchOptions(every=every or 0.0, window=window, once=once, card=against)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))

@@ -183,7 +183,7 @@ def _read(
     broken = tuple(
         Unresolved(
             line,
-            f"{reason}, by the grammar of Python {sys.version_info[0]}.{sys.version_info[1]}",
+            f"{reason}, according to the grammar of Python {sys.version_info[0]}.{sys.version_info[1]}",
         )
         for part, block in zip(parsed, document.blocks, strict=True)
         for line, reason in part.broken[:1]

@@ -215,7 +215,7 @@ class Scheduler:
     def _leave_out(self, hand: NodeSlot, why: str) -> None:
         self._spent.add(hand.address.place)
         hand.label = hand.label or hand.address.name or hand.address.place
-        self._tell(hand, f"is left out: {why}", grave=True)
+        self._tell(hand, f"is skipped: {why}", grave=True)
 
     def _give(self) -> None:
         """Give a cell to each idle node."""

@@ -234,7 +234,7 @@ class Recorder:
             if spool and all(file_of(spool, run).exists() for run in runs):
                 return f"{why}; they are saved in {spool}, and the next start adds them to the history"
             return f"{why}; they are lost: {error.strerror}"
-        why = self.problem or "no place to write the history was available"
+        why = self.problem or "the history could not be written anywhere"
         return f"{why}; the missing data is saved in {name}; tuilab history import adds it"
 
     def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:

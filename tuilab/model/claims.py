@@ -110,7 +110,7 @@ class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
 
 
 class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
-    """The workload observed the named fact, and its value is `value`, or at least or at most `value`."""
+    """The observed value of the named fact is equal to `value`, or at least or at most `value`."""
 
     fact: str
     """Name of the fact."""

@@ -142,7 +142,7 @@ class AccountLine:
     def text(self) -> str:
         """The line's place, indented, with a mark if it can be expanded."""
         mark = ("− " if self.opened else "+ ") if self.more else "  "
-        return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside of your code")
+        return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside your code")
 
 
 def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[AccountLine, ...]:

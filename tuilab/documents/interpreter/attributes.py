@@ -80,7 +80,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Many(OpaqueObject("object", LAYER), None)
         case OpaqueObject(kind="object", data=data) if data == LAYER and name in _SHAPES:
             detail = f"a layer of Keras {interpreter.api.keras} has no {name}"
-            remedy = f"Take its {name.removesuffix('_shape')}.shape, once it is called."
+            remedy = f"Use its {name.removesuffix('_shape')}.shape after it has been called."
             interpreter.misfit("name", line, detail, remedy, at=name)
             return Unknown("a shape", line)
         case OpaqueObject(kind="object", data=str(made)) if name == "lr" and ".optimizers." in made:

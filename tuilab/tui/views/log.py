@@ -22,7 +22,7 @@ class LogView(View):
 ## Log
 
 Every line printed by TensorFlow, by your code, or by the lab itself; nothing is printed over the screen.
-**{table.filter}** filters; from the last line, the view follows new output.
+**{table.filter}** filters; on the last line, the view follows new output.
 """
     wants = Change.LOG
 

@@ -343,7 +343,7 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
             f"its call cannot be traced ({output}); save it with model.export(folder) and open that "
             "SavedModel"
         )
-        raise InputError(name, output, "a call of Keras ops", text) from error
+        raise InputError(name, output, "a call that consists of Keras ops", text) from error
     whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
         whole.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)

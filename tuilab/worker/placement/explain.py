@@ -60,7 +60,7 @@ def _kernels(text: str) -> OpKernels:
     if kernels is None:
         near = registry.nearest(text)
         like = f", such as {listed(near, 'or')}" if near else ", such as MatMul or Conv2D"
-        raise InputError("op", sanitize_line(text, 100), "the name of an op of this TensorFlow" + like)
+        raise InputError("op", sanitize_line(text, 100), "the name of an op in this TensorFlow" + like)
     return kernels
 
 

@@ -212,7 +212,7 @@ def _copy_row(name: str, copy: Copy, size: int, count: int, reason: str) -> Node
 
 
 def _sent(copy: graphs.GraphCopy, count: int) -> Node:
-    reason = f"made on {copy.source}, needed on {copy.to}"
+    reason = f"produced on {copy.source}, needed on {copy.to}"
     if copy.on_host:
         reason += "; it stays in host memory"
     if copy.bytes is None:

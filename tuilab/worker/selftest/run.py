@@ -105,6 +105,6 @@ def _coverage(name: str, what: str, found: Coverage) -> Check:
         limit="93–97%",
         passed=found.within_limits,
         message=(
-            f"simulated: {percent(found.share)} of {found.trials} intervals of {what} contained the truth"
+            f"simulated: {percent(found.share)} of {found.trials} intervals of {what} contain the true value"
         ),
     )
