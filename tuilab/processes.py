@@ -225,7 +225,7 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
         if not _wait(worker, os.pidfd_open(worker), os.pidfd_open(parent)):
             return
     with contextlib.suppress(OSError):
-        os.close(2)  # whoever reads the worker's standard error must not wait for its guard
+        os.close(2)  # readers of the worker's standard error must not wait for its guard
     # Do not kill a process that has ended meanwhile, because its id alone does not identify it.
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # to catch processes that were just being started
