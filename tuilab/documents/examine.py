@@ -66,9 +66,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector: with that many nodes it takes half of the time, and finds nothing
-    to free.
-    """
+    """Pause the garbage collector: with so large a syntax tree, it takes half the time and frees nothing."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -78,7 +76,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-# Code without any of these calls does not use sessions, so it needs no closer look.
+# Code without any of these calls does not use sessions, so no further check is needed.
 _DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session)\(")
 _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
 
@@ -86,8 +84,8 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
     """Return True for TensorFlow 1 code, whose calls build a graph for a session.
 
-    A session does not count if the code around it is eager and never runs in it. A function that switches to
-    graph mode counts if it is called.
+    A session that eager code creates but never uses does not count. A function that switches to graph mode
+    counts if it is called.
     """
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
@@ -122,7 +120,7 @@ def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """Return the trace of the document's code, and each block as plain Python and as a syntax tree."""
+    """Return the trace of the document's code, and each block as plain Python with its syntax tree."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
@@ -149,7 +147,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
     return read_program(code, api, deferred, folder), plains, parsed
 
 
-# Number of parent folders whose names may show the subject of a file.
+# Number of parent folders whose names may hint at a file's subject.
 _FOLDERS = 2
 
 
@@ -239,8 +237,8 @@ _MODULES = words("time timeit os sys random math datetime np plt pd")
 def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """Return (line, name) of names that an article's example uses without importing them.
 
-    These are modules, if the example imports others and no earlier example imports them; and names that
-    another example imports, if the example defines everything else itself.
+    Reports modules, if the example has imports and no earlier example imports these modules. Also reports
+    names that another example imports, if this example defines all its other names.
     """
     known: set[str] = set()
     found = []
@@ -263,7 +261,7 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
     return found
 
 
-# Minimum number of imports that make an example its own program.
+# Minimum number of imports for an example to count as a separate program.
 _OWN = 3
 
 
@@ -279,7 +277,7 @@ def _imported(part: Parsed) -> Iterator[str]:
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """Return the expected kind of file if no statement of a script parses; "" otherwise."""
+    """Return the expected kind of file if no statement in a script can be parsed; "" otherwise."""
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""

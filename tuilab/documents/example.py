@@ -74,8 +74,8 @@ class Example:
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """Return the code of a timing with some lines around it; for a long timing, only its start
-        and end.
+        """Return the code of a timing with some lines around it; for a long timing, only the lines around its
+        start and end.
         """
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
@@ -84,7 +84,7 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code near the end of a timing, which usually prints the figure."""
+        """Return the code near the end of a timing, where its result is usually printed."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
@@ -152,12 +152,12 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """True if the code imports another model library, because its calls are then not TensorFlow's."""
+        """True if the code imports another model library, so that its calls may not be TensorFlow's."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 
     def own(self, *kinds: str) -> Iterator[TraceEvent]:
-        """Return the example's own events of these kinds."""
+        """Yield the example's own events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
 

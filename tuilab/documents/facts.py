@@ -174,8 +174,9 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """The events at which regions start, in order; and for each of them, the earliest end among the
-        regions that start there or later.
+        """The events at which regions start, in order.
+
+        Then, for each, the earliest end of any region that starts there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -184,7 +185,7 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Return the earliest end among timings that start after this reading."""
+        """Return the earliest end of a timing that starts after this clock reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
@@ -196,8 +197,8 @@ class Facts:
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it and whose name suggests that
-        it runs its arguments.
+        """For each value (by identity), the first unknown call that received it and has a name that suggests
+        that it runs its arguments.
         """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
@@ -210,8 +211,8 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unread call received the object that an event runs, and its name says that it
-        runs its arguments.
+        """Return True if an unread call received the event's object and, judging by the call's
+        name, ran it.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
@@ -261,7 +262,7 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the start of the program that contains an op: the start of its example, if the example is
+        """Return the start of the program that contains an op: that of its example, if the example is
         self-contained.
         """
         start = self._program(work)
@@ -280,7 +281,9 @@ class Facts:
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Return the event at which the reading of an uncalled function started; None outside of any."""
+        """Return the event at which reading of the enclosing uncalled function started; None if there is
+        none.
+        """
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
@@ -288,8 +291,8 @@ class Facts:
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
         """Return True if the same graph, training or op ran before that event, possibly on the same device.
 
-        Without a scope, an op runs where its kernels are, which may be any device; each kernel has a dtype.
-        anew: the example creates its subject again, in code that is not shown.
+        Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: the example
+        creates its subject again, in code that is not shown.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -306,8 +309,7 @@ class Facts:
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
-        # Two functions that the document never calls do not run one before the other, so skip events in other
-        # uncalled functions.
+        # Uncalled functions do not run one after the other, so skip events in other uncalled functions.
         alone = self._callers_start(before)
         spans = (
             [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
@@ -383,7 +385,9 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an uncalled function created the event's subject, so that nothing ran it before."""
+        """Return True if the event's subject was created in the same uncalled function, so that nothing ran
+        it before.
+        """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
@@ -458,8 +462,8 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if earlier runs do not count, because their shapes differ or a session's graph has
-        grown since.
+        """Return True if earlier runs do not count, because the shapes differ or the session's graph has
+        grown since then.
         """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
@@ -559,12 +563,12 @@ def may_run(event: TraceEvent) -> bool:
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
-# Ops that need no preparation: those without a GPU kernel.
+# Ops without a GPU kernel need no preparation.
 ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 def is_subject(event: TraceEvent) -> bool:
-    """Return True if the first call of this kind of event takes longer than later calls."""
+    """Return True if this kind of event takes longer on its first call."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     if event.kind == "op" and event.name.startswith(ON_HOST):
         return False
@@ -578,21 +582,19 @@ def _dtype(event: TraceEvent) -> str:
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return the key of the work in an event: after an earlier event with the same key, it is no longer a
-    first call.
-    """
+    """Return the key of an event's work. If an earlier event has the same key, this is not a first call."""
     value = subject_value(event)
     if event.kind == "train":
         # A model has one traced function each for training, evaluation and prediction.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     if event.name == "sess.run" and isinstance(value, Unknown):
-        # Fetches that are unknown for the same reason count as the same fetch.
+        # Fetches that are unknown for the same reason are treated as equal.
         return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
 
 
 def validates(event: TraceEvent) -> bool:
-    """Return True if a training validates the model after each epoch."""
+    """Return True if training validates the model after each epoch."""
     return any(event.arguments.get(word, NONE) != NONE for word in ("validation_data", "validation_split"))
 
 

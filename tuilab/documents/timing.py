@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.trace import Context, Region, TraceEvent
 
 @dataclass(frozen=True)
 class FirstCall:
-    """The first call of work that never ran before its timing, as far as the figure shows it.
+    """The first call of work that, as far as the document shows, never ran before its timing.
 
     count: how often the timing runs the work; None if unknown. sure: no unknown code can have run the work
     before, and its time is compared. likely: unknown code could have run it, but its name suggests that it
@@ -35,7 +35,7 @@ class Timing:
     label: str
     """The words printed with the time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]
-    """log: the time shows how long a training or a cell took. progress: nobody reads the time as a figure."""
+    """log: the time shows how long training or a cell took. progress: nobody reads the time as a result."""
     extent: Literal["calls", "lap", "total"]
     """lap: covers iterations of a loop that contains the last reading. total: contains other timings."""
     trains: bool
@@ -46,11 +46,12 @@ class Timing:
     """True if the figure is meant for comparison."""
     counterpart: Region | None
     """If the timing may be a log: a time with which it is compared, in a ratio, a table, or by similar
-    labels."""
+    labels.
+    """
     device: str
     """`CPU` or `GPU`, as named by the scope or the label; "" if they name neither or both."""
     work: TraceEvent | None
-    """The work that the region is meant to time: a graph, a training, an op; None if not visible."""
+    """The work that the region is meant to time: a graph, a training call, an op; None if not visible."""
     unfinished: tuple[TraceEvent, ...]
     """Device work that the code does not wait for before the second reading."""
     repetitions: int | None

@@ -13,7 +13,7 @@ from tuilab.model.api import ApiTable
 class Index:
     """An index of a table's names.
 
-    below: for each namespace, its names. modules: for each private module, whether it has submodules.
+    below: the names in each namespace. modules: whether each private module has submodules.
     """
 
     known: frozenset[str]
@@ -52,7 +52,8 @@ def missing(api: ApiTable, name: str) -> str:
         if parts[length - 1].startswith("_"):
             return ""
         if prefix not in index.known:
-            # Below anything other than a module or class (such as a dtype or a constant), any name may exist.
+            # Below anything other than a module or class (such as a dtype or a constant), assume that any
+            # name exists.
             return prefix if parent in index.below else ""
     return ""
 
@@ -77,11 +78,11 @@ def nearest(api: ApiTable, name: str) -> str:
     close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
     if close and len(word) > 3:
         return f"{parent}.{close[0]}"
-    # Standalone Keras has functions that tf.keras lacks.
+    # Names in standalone Keras that tf.keras lacks.
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
-# Names that Keras 3 defines only to report that they were dropped.
+# Names that Keras 3 defines only to raise an error that they were removed.
 LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
@@ -111,7 +112,7 @@ def _missing_module(api: ApiTable, use: Use) -> str:
         name = ".".join(parts[:length])
         if name not in modules:
             parent = ".".join(parts[: length - 1])
-            # The packages' own files define no names, except for tensorflow.python itself.
+            # Apart from tensorflow.python itself, the `__init__.py` of a package defines no names.
             return name if length > 3 and modules.get(parent) else ""
     return ""
 

@@ -54,7 +54,7 @@ def unpack(data: bytes) -> ApiTable | None:
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """Decode stored data as that type; return None if it is invalid."""
+    """Decode stored data as the given type; return None if it is invalid."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
@@ -75,12 +75,12 @@ def save(table: ApiTable) -> Path:
 
 
 def load(version: str) -> ApiTable | None:
-    """Return the table for that version: the saved one, else the shipped one, else None."""
+    """Return the table for that version: the saved one, or else the shipped one. None if neither exists."""
     try:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
         kept = None
-    # A table from an older lab lacks fields that this one needs, so a worker makes it again.
+    # A table from an older lab lacks fields that this one needs, so a worker creates a new table.
     if kept is not None and kept.version == version and kept.renames:
         return kept
     return shipped() if version == SHIPPED_VERSION else None
@@ -88,12 +88,12 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the shipped table for the pinned version. The worker's own function made it."""
+    """Return the shipped table for the pinned version. It was created by the function that workers use."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """Return the content of the data file with that name in this package."""
+    """Decode a data file of this package."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")

@@ -36,7 +36,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     less: tuple[str, ...]
     """Names and modules that this version lacks."""
     signatures: dict[str, Signature] = {}
-    """Signatures that differ for common names, and signatures of names that only this version has."""
+    """For names in both versions, signatures that differ; for names that only this version has, their
+    signatures.
+    """
 
 
 class Versions(msgspec.Struct, frozen=True):
@@ -93,7 +95,7 @@ def table_of(version: str) -> ApiTable:
 
 
 def _inside(name: str) -> bool:
-    """Return True if the name is a module of the installed package, not a name under `tf` or in Keras."""
+    """Return True if the name is inside the installed package's modules, not under `tf` or in Keras."""
     return name.startswith("tensorflow.")
 
 
@@ -103,7 +105,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Say in which version a missing name was removed or added; "" if unknown."""
+    """Return a phrase with the version that removed or added a missing name; "" if unknown."""
     here = minor(api.version)
     having = [
         number

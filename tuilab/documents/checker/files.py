@@ -42,9 +42,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     """The selected findings, one for each place in the file."""
     texts: tuple[str, ...] = ()
-    """For each finding, the text of its line without surrounding spaces, by which a baseline recognises the
-    finding.
-    """
+    """The text of each finding's line, stripped. A baseline uses it to recognise the finding."""
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     check: CheckResult | None = None
@@ -105,7 +103,7 @@ def _matching(pattern: str) -> Iterator[str]:
 def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
     """Yield a folder and all folders below it, in order, with their file names; skip hidden ones.
 
-    Circular links are not followed, and deep folders do not exceed Python's recursion limit. left_out: folder
+    Does not follow circular links. Does not recurse, so the depth of folders is unlimited. left_out: folder
     names to skip.
     """
     waiting = [top]

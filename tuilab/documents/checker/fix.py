@@ -46,7 +46,7 @@ class Fixed:
         return "".join(f"{_printable(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file, unless it has changed since. Raises OSError and InputError."""
+        """Write the file, unless it has changed since it was read. Raises OSError and InputError."""
         if read_regular(self.path, LARGEST) != self.before.encode("utf-8"):
             raise OSError(0, "it changed during the fix, so it was not written", str(self.path))
         write_bytes(self.path, self.after.encode("utf-8"))
@@ -60,7 +60,7 @@ def _printable(line: str) -> str:
 def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
     """Return the file with fixes for the report's findings; None if nothing can be fixed.
 
-    Files that are not UTF-8 are skipped. Raises InputError and OSError if it cannot be read.
+    Files that are not UTF-8 are skipped. Raises InputError and OSError for an unreadable file.
     """
     wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
     if not wanted:
@@ -92,7 +92,7 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
     for code_, old, line, start in _names(plain(code).lines):
         for finding in by_line.get(line, ()):
             kind = "TL002" if finding.code == "TL002" else "name"
-            # A rewritten magic shifts the columns of its line, so check the text at that position.
+            # Rewriting a magic shifts the columns on its line, so check the text at that position.
             if code_ == kind and finding.replace[0] == old and lines[line - 1][start:].startswith(old):
                 yield Edit(line + first_line - 1, start, start + len(old), finding.replace[1])
                 break
@@ -163,7 +163,7 @@ def _in_notebook(before: str, edits: list[Edit], cells: dict[int, int]) -> tuple
 
 
 def _as_it_was(before: str, notebook: Any) -> str:
-    """Serialize the notebook in the format of its file: the same indentation, escapes and final newline."""
+    """Serialize the notebook in its original format: the same indentation, escapes and final newline."""
     end = "\n" if before.endswith("\n") else ""
     original = json.loads(before)
     layouts = [(indent, ascii_) for indent in (1, 2, 4, None) for ascii_ in (False, True)]

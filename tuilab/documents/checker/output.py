@@ -53,7 +53,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def select_findings(result: FileResult, level: Severity) -> list[Finding]:
-    """Return the findings to print."""
+    """Return the findings of at least the given severity, sorted for printing."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 
@@ -272,7 +272,7 @@ def _sarif_result(result: FileResult, finding: Finding, index: int, mark: str) -
     first = location(finding.line, finding.column)
     where = ""
     if finding.cell:
-        # The file of a notebook is JSON, so the lines of its cells are not lines of the file.
+        # The file of a notebook is JSON, so line numbers in cells are not line numbers in the file.
         first = {"physicalLocation": {"artifactLocation": artifact}}
         first["logicalLocations"] = [{"name": f"cell {finding.cell}", "kind": "member"}]
         where = f"Cell {finding.cell}, line {finding.cell_line}: "

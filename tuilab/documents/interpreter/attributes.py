@@ -114,7 +114,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# If every possible value is one of these, the attribute is read from each of them.
+# If the value is one of several of these kinds, read the attribute from each.
 _MODELS = (Model, Instance)
 
 

@@ -66,7 +66,7 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
-# Reasons why a callee is unknown that do not name it.
+# Reasons for an unknown callee that do not include its name.
 _UNNAMED = ("it depends on a condition", "an unknown item")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
@@ -112,7 +112,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a method: of one of the document's own classes, with its object, or of another value."""
+    """Call a method. A method of one of the document's own classes gets its object as `self`."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -128,7 +128,7 @@ def call_either(
     """Call each of a few possible callees separately. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
-        # Only a Keras model or layer takes the keyword `training`.
+        # Only Keras models and layers have a keyword `training`.
         made = Model([], line, open=True, assumed=True)
         model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
         return interpreter.call(model, args, keywords, line)
@@ -164,7 +164,7 @@ def call_object(
         case OpaqueObject(kind="saved"):
             return objects.call_saved(interpreter, callee, args, keywords, line)
         case OpaqueObject(kind="runner"):
-            # A signature function of TFLite returns its outputs by name.
+            # TFLite signature functions return their outputs by name.
             interpreter.event("host-op", "invoke", line, {"self": callee.data}, Tensor(None, None, "np"))
             return Mapping({}, open=True)
         case OpaqueObject(kind="timed", data=Function() as function):
@@ -250,8 +250,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 
 def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
-    """Guess from their names, and from the methods called on them, which parameters are a Keras model, a
-    session or a TFLite interpreter.
+    """Guess which parameters are a Keras model, a session or a TFLite interpreter, from their names and the
+    methods called on them.
     """
     node = function.node
     found = interpreter.assumed_in.get(id(node))

@@ -26,7 +26,7 @@ _EFFECTS = ("random.", "logging.")
 # Libraries that read the values of the tensors passed to them.
 _READS = ("logging.", "matplotlib.", "pprint.", "json.", "pandas.", "warnings.", "collections.")
 _TELLS = ("logging.", "sys.", "matplotlib.", "pprint.", "json.", "pandas.", "csv.", "absl.")
-# Libraries that a benchmark may want to time.
+# Libraries whose calls a benchmark may time.
 _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matplotlib.", "os.", "re.")
 
 
@@ -34,7 +34,7 @@ _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matp
 def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("data", "0")
     interpreter.event("codec", name, args.line, args.values)
-    # The bytes refer to their source, so that the compressed data stays known.
+    # The bytes keep a reference to their source, so that the size of the compressed data stays known.
     return OpaqueObject(
         "bytes", value.data if isinstance(value, OpaqueObject) and value.kind == "bytes" else value
     )

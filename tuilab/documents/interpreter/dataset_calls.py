@@ -57,7 +57,7 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow_datasets.load")
 def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return one pipeline per split of a prepared data set, and the known facts about its data."""
+    """Return one pipeline for each split of a prepared data set, with known facts about its data."""
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
@@ -157,7 +157,7 @@ def method(
 
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
-    """Return what the pipeline's elements are after a step."""
+    """Return a pipeline's elements after a step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]

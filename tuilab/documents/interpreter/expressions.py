@@ -126,8 +126,9 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return the time between two clock readings, or the operand that is a time and remains one; None if no
-    operand is a time.
+    """Return a time for an operation on times or clock readings; None if no operand is one.
+
+    The result is the time between two readings, or an operand that remains the same time.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
         # The sum of two readings is a time if the first is negated: `took = -time(); …; took += time()`.
@@ -167,7 +168,7 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value may be a sum of times: a time, or a sum that is still empty."""
+    """Return True if the value may be a sum of times: a time, or a sum without terms so far."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
@@ -388,7 +389,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def join_text(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return a text whose parts are only partly known, with the times that it contains."""
+    """Return the joined text, some parts of which may be unknown, with the times that it contains."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))

@@ -50,7 +50,7 @@ DEEPEST = 130
 STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
 MOST_CALLS_DEEP = 12
 MOST_NOTES = 200
-# Maximum number of events in all timed regions; events in overlapping regions count for each region.
+# Maximum number of events in all timed regions; an event in several regions counts once for each.
 MOST_COVERED = 100_000
 
 
@@ -70,7 +70,7 @@ class Exhausted(Exception):
 
 @dataclass(eq=False)
 class Frame:
-    """A call of one of the document's functions. hook: called with the values of `yield`."""
+    """A call of one of the document's functions. hook: called with each value that it yields."""
 
     function: Function | None = None
     returned: list[Value] = field(default_factory=list)
@@ -85,20 +85,20 @@ _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
-# How to evaluate each kind of node, and how to call each kind of value. The modules of this package register
-# these.
+# Handlers that evaluate each kind of node and call each kind of value. The modules of this package register
+# them.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register a function that reads some kinds of expression."""
+    """Register a function that evaluates some kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register a function that reads some kinds of statement."""
+    """Register a function that executes some kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
@@ -153,7 +153,7 @@ def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
-# Maximum number of lines between a printed title and the bare time below it.
+# Maximum number of lines between a printed title and the unlabelled time below it.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
 
 
@@ -175,7 +175,7 @@ class Interpreter:
         self.kept: list[Any] = []
         # The document's line for which another file is being read; 0 in the document itself.
         self.away = 0
-        # True if the code may contain a generator.
+        # Whether the code may contain a generator.
         self.yields = True
         self.trace = Trace()
         self.place = Context()
@@ -194,15 +194,15 @@ class Interpreter:
         self.deferred = False
         # The session whose `with` block is being read.
         self.session: Value | None = None
-        # True if the code is an excerpt in an article, which omits the obvious.
+        # Whether the code is an excerpt in an article, which omits obvious parts.
         self.excerpt = False
         # Models whose creation an article omits, by name and program.
         self.left_out: dict[tuple[str, int], Model] = {}
-        # The last statement of a cell; the notebook displays its value.
+        # The last statement of a notebook cell, whose value is displayed.
         self.shown: ast.stmt | None = None
-        # By function, guesses about its parameters from their names and uses.
+        # For each function, guesses about its parameters from their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
-        # TFLite interpreters from outside the document, by what is known about each.
+        # TFLite interpreters from outside the document, by the known facts about each.
         self.lites: dict[tuple[str, int], OpaqueObject] = {}
         # Imported libraries, by top-level name.
         self.imported: set[str] = set()
@@ -241,7 +241,7 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the value of a condition. A time in a condition is a limit, not a figure."""
+        """Return the value of a condition. A time in a condition is a time limit, not a result."""
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -303,7 +303,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
-        """Compute an answer about the syntax of a node only once, however often the node is read."""
+        """Compute a property of a syntax node only once, however often the node is read."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -329,7 +329,7 @@ class Interpreter:
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
         """Record an argument or key that does not fit. more: `at` and `replace` of the record.
 
-        Nothing is recorded if the code catches the resulting error, because it is then intended.
+        Nothing is recorded if the code catches the resulting error, because the error is then intended.
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
@@ -337,11 +337,13 @@ class Interpreter:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
-        """Record that the code uses a clock reading as a date, not in a difference."""
+        """Record that the code uses a clock reading as a date, not to compute a duration."""
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Record the time between two clock readings that the code passes to an unknown call."""
+        """Record a duration that the code does not compute itself: it passes two clock readings to an unknown
+        call.
+        """
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             time = self.region(*readings)
@@ -390,7 +392,7 @@ class Interpreter:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
     def record_printed(self, values: Sequence[Value], line: int) -> None:
-        """Record that the code prints or logs times together, with the words between them."""
+        """Record that the code prints or logs times together, with the words printed between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
         called = _keys_of(values)
@@ -402,7 +404,7 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text printed on a separate line shortly before a bare time."""
+        """Return the text printed on a separate line shortly before an unlabelled time."""
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")
@@ -421,7 +423,7 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """Return the region between two readings; the same readings give the same region."""
+        """Return the region between two readings; two calls with the same readings return the same region."""
         if first > last:
             first, last = last, first
         if (first, last) in self._regions:
@@ -444,7 +446,7 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Read code in a changed context: in a loop, a scope, or a traced function."""
+        """Read code in a different context: in a loop, a scope, or a traced function."""
         before = self.place
         self.place = replace(before, **changes)
         try:
@@ -454,8 +456,8 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Read code of the neighbouring module `file`, on behalf of `line`; "" for the document's own
-        code.
+        """Read the neighbouring module `file` on behalf of `line`. `file` is "" for the document's
+        own code.
         """
         before = self.away
         self.away = (before or line) if file else 0
@@ -479,11 +481,11 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return the traced function that contains the code being read; None if the code simply runs."""
+        """Return the traced function that contains the code being read; None if the code is not traced."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Read one or more alternatives from the same state, and join the names that they bind."""
+        """Read each alternative from the same initial state, and join the names that they bind."""
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

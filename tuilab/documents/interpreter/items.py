@@ -40,9 +40,9 @@ MOST_UNROLLED_TOGETHER = 64
 
 @dataclass
 class Iteration:
-    """What a loop iterates over.
+    """A loop's iterable.
 
-    items: all items, if they are known. element: a value that stands for each item.
+    items: all items, if they are known. element: a value that represents each item.
     """
 
     element: Value
@@ -52,7 +52,7 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """Return the iteration over a value."""
+    """Return the items of a value that a loop iterates over."""
     varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
@@ -97,8 +97,9 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return the elements that eager code gets from a pipeline: concrete tensors, not the symbolic ones
-    inside a mapped function.
+    """Return the elements that eager code gets from a pipeline, as concrete tensors.
+
+    Inside a mapped function, they are symbolic.
     """
     match element:
         case Tensor():
@@ -112,7 +113,7 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """Return a value that stands for all items: the first one, if all agree in shape and dtype."""
+    """Return a value that represents all items: the first item, if all have the same shape and dtype."""
     first = items[0] if items else varies
     if all(item == first for item in items):
         return first
@@ -274,9 +275,9 @@ def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line:
 
 
 def _logs_item(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of the logs of fit().
+    """Return an item of the logs of `fit()`.
 
-    Metrics are named as in compile(), with the prefix `val_` for validation.
+    Metrics are named as in `compile()`, with the prefix `val_` for validation.
     """
     metrics, tested = logs.data
     key = index.value if isinstance(index, Known) and isinstance(index.value, str) else ""

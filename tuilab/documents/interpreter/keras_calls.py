@@ -30,7 +30,7 @@ POLICIES = (
 )
 
 
-# Images in Keras' own data sets: their number for training and testing, and their shape.
+# Images in Keras's own data sets: the numbers for training and testing, and the image shape.
 IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "mnist": (60_000, 10_000, (28, 28)),
     "fashion_mnist": (60_000, 10_000, (28, 28)),
@@ -67,9 +67,7 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.loader.load")
 def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a version 1 function that loads something into a session: it reads files and restores
-    variables.
-    """
+    """Call a version 1 function that reads files and restores variables into a session."""
     interpreter.event("build", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 
@@ -115,7 +113,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Create a model from inputs and outputs.
 
-    The layers that were created since the last input belong to it.
+    It contains the layers created since the last input.
     """
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
@@ -168,9 +166,7 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function of the Keras backend: a setting, a tensor made from nothing, a graph function, or an
-    op.
-    """
+    """Call a function of the Keras backend: a setting, a new tensor, a graph function, or an op."""
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -236,8 +232,9 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record arguments that only models of older Keras versions accept, in calls of a model from outside the
-    document.
+    """Check the arguments of a training call on a model from outside the document.
+
+    Records arguments that only older versions of Keras accept.
     """
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
@@ -256,7 +253,7 @@ def method(
 ) -> Value:
     """Call a method of a model, which may be an object of a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
-    # If only its name suggests that it is a model, its arguments are not checked against Keras.
+    # If only the object's name suggests that it is a model, its arguments are not checked against Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
@@ -287,12 +284,12 @@ def method(
 
 
 def validates(args: Arguments) -> bool:
-    """Return True if a training has validation data."""
+    """Return True if the training has validation data."""
     return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """Return the texts in a list; None if an item is not a text."""
+    """Return the texts in a list; None if an item is not a string."""
     if value == NONE:
         return ()
     items = value.items if isinstance(value, Listing) and not value.open else [value]

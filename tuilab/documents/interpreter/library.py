@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
 from tuilab.model.api import Signature
 
-# The key for arguments that are not known one by one (`*args`, `**options`).
+# The key for arguments that cannot be listed individually (`*args`, `**options`).
 OPEN = "**"
 
 # Functions of NumPy and the standard library whose arguments are read by name.
@@ -62,7 +62,7 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the value of the first of these names that is given."""
+        """Return the value of the first of these names for which an argument was passed."""
         for name in names:
             if name in self.values:
                 return self.values[name]
@@ -74,7 +74,7 @@ class Arguments:
             interpreter.reads(value, how, self.line)
 
     def has(self, name: str) -> bool:
-        """Return True if the parameter is certainly given."""
+        """Return True if an argument for the parameter was certainly passed."""
         return name in self.values
 
 
@@ -104,7 +104,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    # Names under tf.compat.v1 are read like the usual names.
+    # Names under tf.compat.v1 are treated like the usual names.
     known = short(name)
     root = known
     while root:
@@ -144,7 +144,9 @@ def short(name: str) -> str:
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:
-    """Bind arguments to parameter names, by the signature in the API table or by the shipped names."""
+    """Bind arguments to parameter names, using the signature in the API table, or else the shipped parameter
+    names.
+    """
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
     signature = interpreter.api.signatures.get(name) if name else None

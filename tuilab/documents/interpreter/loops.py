@@ -114,8 +114,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Read the start of the body a second time, because some times run from a clock reading in the previous
-    iteration. Stops after the last statement that takes such a time.
+    """Read the start of the body a second time, because some intervals start at a clock reading in the
+    previous iteration. Stops after the last statement that ends such an interval.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -135,8 +135,9 @@ _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of statements up to the last one that takes a time since a reading further down in
-    the body, that is, from the previous iteration; 0 if there is none.
+    """Return the number of leading statements that end an interval from the previous iteration.
+
+    Such an interval starts at a clock reading further down in the body. 0 if there is none.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}

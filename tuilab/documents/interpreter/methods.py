@@ -86,7 +86,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
-            # It is unknown which model this is, but the method is one of a Keras model.
+            # The particular model is unknown, but Keras models have this method.
             interpreter.event("train", name, line, numbered(args) | keywords)
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
@@ -102,16 +102,14 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return Unknown(f"the result of {name}()", line)
 
 
-# Libraries whose estimators also have `predict`.
+# Libraries whose estimators have a `predict` method too.
 _ESTIMATORS = words(
     "sklearn xgboost lightgbm catboost statsmodels joblib pickle cuml prophet scipy cv2 mlflow surprise"
 )
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """Return an assumed strategy for an unknown value, because all strategies run a function in the
-    same way.
-    """
+    """Return an assumed strategy for an unknown value. Every strategy runs functions in the same way."""
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
             return option
@@ -124,9 +122,9 @@ def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
-    """Return True if a model from outside the document is a Keras model, by its method or by arguments that
-    only Keras has. In a document that imports only Keras, an object with `predict` is a Keras model, unless
-    another library made it.
+    """Return True if a model from outside the document is a Keras model, judging by a method or arguments
+    that only Keras has. In a document that imports only Keras, an object with `predict` is a Keras model,
+    unless another library made it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
@@ -232,7 +230,7 @@ def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
     return own and made.kind in ("op", "create", "copy") and made.place.tries == interpreter.place.tries
 
 
-# Functions that may return arrays, or the result of unread code.
+# Functions that may return arrays or the results of unread code.
 _GIVES_ANYTHING = (
     "tf.keras.",
     "tf.experimental.numpy.",
@@ -328,7 +326,7 @@ _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
 def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
-    """Return the result of a text method. Only a few methods are computed; other results are unknown."""
+    """Return the result of a string method. Only a few methods are computed; other results are unknown."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
     given = [a.value for a in args if isinstance(a, Known)]

@@ -33,7 +33,7 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
     parts = dotted.split(".") if dotted else []
     found = _module(interpreter, base.joinpath(*parts), line)
     if found is None and not level and len(parts) > 1 and parts[0] == interpreter.folder.resolve().name:
-        # The folder is the package to which the document claims to belong.
+        # The folder belongs to the package to which the document claims to belong.
         found = _module(interpreter, base.joinpath(*parts[1:]), line)
     return found
 

@@ -66,7 +66,7 @@ _OUTSIDE = {
 }
 # The recorded name for calls of a loaded SavedModel, or of its functions.
 SAVED = "a SavedModel"
-# Methods of Keras models that train or predict: with data, and with one batch.
+# Methods of Keras models that train or predict, on a data set or on one batch.
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
 STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
 # Methods and arguments that exist only in Keras models.
@@ -76,7 +76,7 @@ ARGUMENTS_OF_KERAS = (
     "steps",
 )  # fmt: skip
 OLD_RATE = "tf.keras.optimizers.Optimizer.lr"
-# Methods that exist no longer, and that no other library has: they identify their object.
+# Names of removed methods that no other library uses, so a call of one identifies its object.
 LEFT = {
     **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),
     **dict.fromkeys(("make_one_shot_iterator", "make_initializable_iterator"), "tf.data.Dataset"),
@@ -86,7 +86,7 @@ LEFT = {
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
 
 
-# The place of Keras inside TensorFlow's own packages.
+# The location of Keras inside TensorFlow's own packages.
 _PRIVATE = "tensorflow.python."
 
 

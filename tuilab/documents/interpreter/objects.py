@@ -30,7 +30,7 @@ _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A method call, with its object and arguments."""
+    """A method call with its object and arguments."""
 
     owner: OpaqueObject
     name: str
@@ -40,7 +40,7 @@ class Asked:
 
 
 Method = Callable[[Interpreter, Asked], Value | None]
-# Readers by kind of object. None: the result of a method is unknown.
+# Readers by kind of object. None if the results of methods are unknown.
 METHODS: dict[str, Method] = {}
 
 
@@ -62,7 +62,7 @@ def methods_of(kind: str) -> Callable[[Method], Method]:
 
 
 def assumed(kind: str, line: int) -> Value:
-    """Return a value that stands for a model, session or TFLite interpreter from outside the document."""
+    """Return a value that represents a model, session or TFLite interpreter from outside the document."""
     if kind == "model":
         return Model([], line, open=True, assumed=True)
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
@@ -107,7 +107,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Read a method call through super(). Except for constructors and similar methods, it may do any work."""
+    """Call a method through `super()`. Methods other than constructors may do anything."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -173,7 +173,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("saved")
 def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of a model's method, or of a SavedModel's function with that name or signature."""
+    """Return the result of a model's method, or of the SavedModel function or signature with that name."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
@@ -212,7 +212,7 @@ def call_saved(
 
 @methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Read a method of a TensorFlow or Keras object whose class is known by its dotted name."""
+    """Call a method of a TensorFlow or Keras object whose class is known by its dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
@@ -259,13 +259,14 @@ _OPS = ("op", "initializer")
 
 
 def _fetched(asked: Asked) -> Value:
-    """Return the value that a session fetches, or the first of several values; the session itself if
-    unknown.
+    """Return the value that a session fetches (the first of several).
+
+    If it is unknown, return the session.
     """
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
-    # Fetching the op of a tensor runs it like the tensor, but fetches no value.
+    # Fetching a tensor's op runs it like the tensor, but returns no value.
     if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
     return value

@@ -1,7 +1,7 @@
 """Functions that make tensors and arrays: a table from name to event kind, shape and dtype.
 
-`tf_calls`, `keras_calls`, `dataset_calls` and `timers` have the functions that do something other than make a
-tensor. Any other TensorFlow name is an op with unknown shape.
+Functions that do more than make a tensor are in `tf_calls`, `keras_calls`, `dataset_calls` and `timers`. Any
+other TensorFlow name is an op with an unknown shape.
 """
 
 import math
@@ -42,7 +42,7 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return a function's main argument, whatever the parameter is called."""
+    """Return a function's main argument, whatever its parameter's name."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
@@ -118,14 +118,14 @@ def given_sides(args: Arguments) -> Shape | None:
 
 
 def square(args: Arguments) -> Shape | None:
-    """Return the shape of `eye`: rows, and as many columns by default."""
+    """Return the shape of `eye`: by default, there are as many columns as rows."""
     rows = integer(args.get("num_rows", "N"))
     columns = args.get("num_columns", "M")
     return (rows, rows if columns == NONE else integer(columns))
 
 
 def counted(args: Arguments) -> Shape:
-    """Return the shape of `range` and `arange` for whole numbers and a step of one."""
+    """Return the shape of `range` and `arange` with integer arguments and a step of one."""
     ends = [
         integer(args.get(*p)) for p in (("start",), ("limit", "stop")) if args.has(p[0]) or args.has(p[-1])
     ]
@@ -199,14 +199,16 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape of the parts with one more dimension, as long as the number of parts."""
+    """Return the shape of stacked tensors: their shape with one more dimension, whose size is their
+    number.
+    """
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape of concatenated parts: along one dimension, their lengths add up."""
+    """Return the shape of concatenated tensors: the sum of their sizes along one dimension."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -217,7 +219,7 @@ def joined(args: Arguments) -> Shape | None:
 
 
 def joined_dtype(args: Arguments) -> str | None:
-    """Return the dtype of the first part."""
+    """Return the dtype of the first concatenated tensor."""
     parts = _parts(args)
     return parts[0].dtype if parts else None
 
@@ -237,7 +239,7 @@ def convolved(args: Arguments) -> Shape | None:
 
 
 def signal(args: Arguments) -> Shape | None:
-    """Return the shape of a filter's result, which is that of its signal."""
+    """Return the shape of a filter's result: the shape of its signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.shape if isinstance(value, Tensor) else None
 
@@ -249,7 +251,7 @@ def signal_dtype(args: Arguments) -> str | None:
 
 
 def spectrum_dtype(args: Arguments) -> str | None:
-    """Return the complex dtype that a transform gives."""
+    """Return the complex dtype of a transform's result."""
     dtype = like(args)
     return {"float32": "complex64", "float64": "complex128"}.get(dtype or "", dtype)
 
@@ -263,7 +265,7 @@ def resized(args: Arguments) -> Shape | None:
 
 @dataclass(frozen=True)
 class Op:
-    """A row of the table: the kind of event, and what is known about the result."""
+    """A row of the table: the kind of event, and the known facts about the result."""
 
     kind: Kind
     shape: ShapeOf = unknown
@@ -288,7 +290,7 @@ _IMAGES = """random_brightness adjust_brightness random_flip_left_right random_f
 _HOST = Op("host-op", broadcast, like, "np")
 _DRAWN = Op("host-create", given_size, requested_dtype("float64"), "np")
 
-# A name that ends in a dot covers all names with this prefix that have no row of their own.
+# A name that ends in a dot covers every name with this prefix that has no row of its own.
 TABLE: dict[str, Op] = {
     **_rows("tf.", _FUNCTIONS, Op("op", broadcast)),
     **_rows("tf.", _CONDITIONS, Op("op", broadcast, always("bool"))),
@@ -312,7 +314,7 @@ TABLE: dict[str, Op] = {
     "tf.stack": Op("op", stacked, joined_dtype),
     "tf.concat": Op("op", joined, joined_dtype),
     "tf.nn.conv1d": Op("op", convolved),
-    # This function does not exist; articles use it like SciPy's.
+    # This function does not exist; articles use it as if it were SciPy's.
     "tf.signal.lfilter": Op("op", signal, signal_dtype),
     "tf.signal.fft": Op("op", same, spectrum_dtype),
     **_rows("tf.signal.", "stft rfft ifft irfft fft2d", Op("op", unknown, spectrum_dtype)),
@@ -357,7 +359,7 @@ TABLE: dict[str, Op] = {
 
 @handles(*TABLE)
 def tabled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read a call according to its row of the table."""
+    """Call a function according to its row in the table."""
     return make(interpreter, name, args, _row(name))
 
 
@@ -372,8 +374,8 @@ def _row(name: str) -> Op:
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
     """Write the event and return the tensor that it makes.
 
-    A NumPy function waits for a tensor argument. In a graph, making a tensor is an op, and random numbers
-    from Python are drawn only once.
+    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and Python's random
+    numbers are drawn only once, during tracing.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -412,13 +414,13 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read the appending of an array to another array, or to times."""
+    """Call `np.append` with an array or with times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])
 
 
-# PyTorch functions are read like NumPy's: on the CPU, a call returns only when its result is complete.
+# PyTorch functions are treated like NumPy's: on the CPU, a call returns only when its result is complete.
 _TORCH = {
     **_rows(
         "torch.",
@@ -477,7 +479,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read `tf.identity`, which articles use to move a tensor to the device of a scope."""
+    """Call `tf.identity`, which articles use to move a tensor to the device of a scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 
@@ -502,7 +504,7 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make an array from a list, or from a tensor by waiting for it. Times remain times."""
+    """Make an array from a list, or from a tensor after waiting for it. Times remain times."""
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         interpreter.reads(value, f"{name}()", args.line)
@@ -542,7 +544,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Compute a statistic. A statistic of measured times is itself a time."""
+    """Compute a statistic. A statistic of times counts as a time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

@@ -52,7 +52,7 @@ from tuilab.documents.reading.dialect import (
 )
 from tuilab.model.api import ApiTable
 
-# The usual meaning of these names in articles, for short examples that omit the import.
+# The usual meaning of these names in articles, used in short examples that omit the import.
 CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),
@@ -68,9 +68,9 @@ class Code:
     """An example's parsed statements.
 
     cell: the magic that times the whole example. size: approximate number of nodes. shows: the value of the
-    last statement is displayed, as in a notebook or session. yields: the example may contain a generator.
-    deferred: calls build a graph, if the example is its own program. excerpt: the example is part of an
-    article, which omits the obvious.
+    last statement is displayed, as in a notebook or session. yields: whether the example may contain a
+    generator. deferred: whether calls build a graph, if the example is its own program. excerpt: whether the
+    example is part of an article, which omits obvious parts.
     """
 
     number: int
@@ -87,7 +87,7 @@ class Code:
 def read_program(
     examples: Sequence[Code], api: ApiTable, deferred: bool = False, folder: Path | None = None
 ) -> Trace:
-    """Read the examples as one program, with names carried on to later ones.
+    """Read the examples as one program, so that later examples see names from earlier ones.
 
     Uncalled functions are read at the end, with unknown parameters. The work is limited in proportion to the
     size of the code; a note says if reading ends early. deferred: calls build a graph for a session, as in
@@ -139,8 +139,7 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 def _read_uncalled(interpreter: Interpreter) -> None:
     """Read uncalled functions as a caller might call them, in the example that defines them.
 
-    One function may call others and define more. Functions that others mention are read last, if they are
-    still uncalled.
+    A function that others mention is read last, and only if it is still uncalled then.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
@@ -156,7 +155,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             waiting.append(function)
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
-        # The document does not show who calls this function, so anything may happen before the call.
+        # The document does not show who calls this function, so anything may have run before the call.
         interpreter.event("opaque", CALLER, function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []

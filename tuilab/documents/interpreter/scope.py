@@ -11,8 +11,8 @@ Store = dict[str, Value]
 class Scope:
     """The names in a module, class body or function call.
 
-    Lookup goes outward as in Python. owner: the class whose body this is; instances: the first object of the
-    class.
+    Names are looked up in the outer scopes too, as in Python. owner: the class, if this is a class body.
+    instances: the first object of each class.
     """
 
     names: Store = field(default_factory=dict)
@@ -48,8 +48,8 @@ Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
 
 
 class Journal:
-    """Records the names that branches bind, so that each branch is undone before the next, and all are joined
-    at the end.
+    """Records the names that branches bind. Each branch is undone before the next; at the end, all are
+    joined.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that may be either of the two. A name that only one branch bound counts as bound."""
+    """Return a value that may be either of the two. A name bound on only one branch counts as bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:
@@ -110,10 +110,10 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         dtype = one.dtype if one.dtype == other.dtype else None
         return Tensor(shape, dtype, other.library, other.made)
     if {type(one), type(other)} == {Elapsed, Known}:
-        # On only one of the branches, a time was added to the total: keep the time.
+        # Only one branch adds a time to the total: keep the time.
         return one if isinstance(one, Elapsed) else other
     if isinstance(one, Dataset) and isinstance(other, Dataset):
-        # On only one of the branches, a step was added to the pipeline: keep the longer pipeline.
+        # Only one branch adds a step to the pipeline: keep the longer pipeline.
         return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):

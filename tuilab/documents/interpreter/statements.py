@@ -31,7 +31,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Errors for a missing name. If a `try` catches one of them, it expects that the name may be missing.
+# Errors for a missing name. A `try` that catches one expects that the name may be missing.
 MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError Exception BaseException"))
 
 
@@ -54,7 +54,7 @@ def _exits(node: ast.Expr) -> bool:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        # Assignment to an item copies the value instead of binding a name.
+        # Assigning to an item copies the value; it does not bind a name.
         items = all(isinstance(target, ast.Subscript) for target in node.targets)
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
@@ -139,7 +139,8 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
-    # If either branch continues, so does the code after it. The return value of the other was recorded.
+    # If either branch continues, so does the code after them. The return value of the other is already
+    # recorded.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
 
@@ -155,8 +156,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may distinguish versions, so that only one of them has the names
-    below it.
+    """Return True if a condition may compare versions, so that the names below it exist only in one of
+    them.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
@@ -166,8 +167,9 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, because other versions may need them. Each name
-    counts as a step. Raises Exhausted.
+    """Record the library names in a branch that is not taken, because it may be for another version.
+
+    Each name counts as a step. Raises Exhausted.
     """
     waiting: list[ast.AST] = list(statements)
     while waiting:
@@ -259,7 +261,7 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Read a handler. If it handles a missing name, the names in it belong to another version."""
+    """Read a handler. If it handles a missing name, the names that it uses belong to another version."""
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other
     flow = interpreter.execute(body, scope)

@@ -45,7 +45,7 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
     return result
 
 
-# Ways to make tensors whose dtype and shape are certain: from nothing, from literals, by a cast.
+# Ways to make tensors whose dtype and shape are certain: as new tensors, from literals, by a cast.
 _SURE = ("tf.zeros", "tf.ones", "tf.eye", "tf.random.normal", "tf.random.uniform", "tf.cast")
 _COPIES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 _SURE_ARRAYS = words(
@@ -57,7 +57,7 @@ _SURE_ARRAYS = words(
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
     """Return True if a tensor's dtype and shape are certain, not just likely.
 
-    graph: accept a tensor that is passed to a traced function too.
+    graph: also accept a tensor that is passed to a traced function.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -249,7 +249,7 @@ def matmul(
 ) -> Value:
     """Multiply two matrices, transposed if requested; the arguments are as in `tf.matmul`.
 
-    called: the library of the called function; None for `@`.
+    called: the library whose function is called; None for `@`.
     """
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]

@@ -1,6 +1,4 @@
-"""Reads calls of TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and the
-rest.
-"""
+"""Reads calls of TensorFlow functions other than tensor arithmetic: devices, settings, graphs and others."""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -31,7 +29,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Namespaces whose functions describe or set something and compute nothing.
+# Namespaces whose functions describe or configure something but compute nothing.
 _NO_WORK = words(
     "tf.train. tf.io.gfile. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes.",
     "tf.compat. tf.saved_model. tf.version. tf.lite. tf.tpu. tf.sysconfig. tf.estimator. tf.contrib. tf.app.",
@@ -143,7 +141,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run a Python function for each element, on the host, even in a graph."""
+    """Run a Python function for each element, which happens on the host, even in a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -170,8 +168,8 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read each function among the arguments once, with the known facts about the arguments that it
-    will get.
+    """Read each function among the arguments once, with the known facts about the arguments that it will
+    receive.
     """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
@@ -272,7 +270,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read the import of a graph's nodes, and return the nodes that are requested by name."""
+    """Call a function that imports a graph's nodes; return the nodes that are requested by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

@@ -17,7 +17,7 @@ from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, Op
 def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Create a pool of threads in this process.
 
-    Pools of processes are not followed, because each process imports and traces for itself.
+    Pools of processes are not followed, because each process imports modules and traces functions itself.
     """
     return OpaqueObject("pool", name)
 
@@ -30,7 +30,7 @@ def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the results that the code waits for, in any order."""
+    """Yield the results that the code waits for. Their order is unknown."""
     return args.get("fs", "0")
 
 

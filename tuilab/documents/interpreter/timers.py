@@ -50,7 +50,7 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read a wait for a key press, which lasts at most the given time."""
+    """Call a function that waits for a key press, at most for the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
@@ -65,7 +65,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read the formatting of a time as hours and minutes; the text still counts as that time."""
+    """Call a function that formats a time as hours and minutes. The text still counts as that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -128,9 +128,7 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Read pytest's `benchmark` fixture, which is called with a function; `pedantic` takes a tuple of
-    arguments.
-    """
+    """Call pytest's `benchmark` fixture with a function; `pedantic` takes a tuple of arguments."""
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
@@ -172,7 +170,7 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
-    """Record `%timeit f` and `timeit("f")`, which look up a name but call nothing."""
+    """Record `%timeit f` and `timeit("f")`, which look up a name but do not call it."""
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
             interpreter.event("bind", ast.unparse(statement.value)[:60], line)

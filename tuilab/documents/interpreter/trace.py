@@ -9,9 +9,9 @@ from tuilab.documents.interpreter.values import Graph, Value
 Kind = Literal[
     "op",  # a TensorFlow op that computes
     "graph",  # a call of a tf.function, after the ops of its body
-    "create",  # a tensor made from nothing: tf.random.normal, tf.zeros
+    "create",  # a new tensor: tf.random.normal, tf.zeros
     "copy",  # a tensor made from a host array, or moved between devices
-    "host-create",  # the same with NumPy
+    "host-create",  # a new NumPy array
     "host-op",  # an array operation of NumPy or SciPy
     "train",  # fit, evaluate, predict
     "iterate",  # an iteration over a dataset starts
@@ -46,9 +46,9 @@ ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 class Loop:
     """One reading of a loop's body.
 
-    count: number of iterations, None if unknown. unrolled: this is one of several readings, each of one
-    iteration; `count` is then 1. empty: the body does nothing (pass, break, a comment). over: the value that
-    the loop iterates over. ends: number of iterations until a `break`, None if not visible.
+    count: number of iterations, None if unknown. unrolled: each iteration is read separately, so `count` is
+    1. empty: the body does nothing (pass, break, a comment). over: the value that the loop iterates over.
+    ends: number of iterations until a `break`, None if not visible.
     """
 
     line: int
@@ -64,7 +64,7 @@ class Loop:
 
 @dataclass(eq=False)
 class DeviceScope:
-    """A `with tf.device(…)`: the requested device families, and the events first … last of its body."""
+    """A `with tf.device(…)`: the requested device families, and the first and last event of its body."""
 
     line: int
     families: tuple[str, ...]
@@ -94,7 +94,7 @@ class Handler:
 
 @dataclass(eq=False)
 class Try:
-    """A `try` statement: its handlers, and the events first … last of its body."""
+    """A `try` statement: its handlers, and the first and last event of its body."""
 
     line: int
     handlers: tuple[Handler, ...]
@@ -128,7 +128,7 @@ class Context:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The device families that the innermost scope requests; () outside of any scope."""
+        """The device families that the innermost device scope requests; () outside of any scope."""
         return self.devices[-1].families if self.devices else ()
 
     @property
@@ -137,7 +137,7 @@ class Context:
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return how often the event runs due to its loops, without the `outer` outermost ones; None if
+        """Return how often the loops around the event run it, without the `outer` outermost loops; None if
         unknown.
         """
         counts = [loop.count for loop in self.loops[outer:]]
@@ -169,8 +169,8 @@ class Region:
 
     clock: the clock's name. line, last_line: lines of the two readings. via: how the region was timed.
     divided: the elapsed time is divided, so different counts of iterations may be compared. scaled: the time
-    is multiplied, by a thousand for instance, or divided by less than one. by: the divisor of the time, as
-    written. rate: the time is itself a divisor. repeats: the timer takes several samples by itself.
+    is multiplied, for example by a thousand, or divided by a number below one. by: the divisor of the time,
+    as written. rate: the time is itself a divisor. repeats: the timer takes several samples by itself.
     discarded: the time is not used, as in a warm-up. paces: the time decides how long to wait. gathered: the
     time is collected or added to others. picked: it is gathered only on a condition. name: the name to which
     the time is bound. told: the lines that print the time, with their words. alongside: the regions whose
@@ -200,7 +200,7 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Timedelta attributes, such as `seconds`, that give only part of the time, with the lines that use
+    """Timedelta attributes, such as `seconds`, that contain only part of the time, with the lines that use
     them.
     """
 
@@ -250,11 +250,12 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings that the code uses for more than a difference: it prints, formats or adds to them."""
+    """Clock readings that the code uses for more than a difference, for example prints, formats or adds to.
+    """
     filled: set[int] = field(default_factory=set)
-    """Events that make arrays whose items the code assigns later."""
+    """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
-    """First events of those examples that are programs of their own, in order."""
+    """Index of the first event of each example that is a separate program, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
         """Return the events between a region's clock readings, limited to the branch in which the region

@@ -18,7 +18,7 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
-# Records of unread code that yields items or wraps the body of a `with` statement.
+# Descriptions of unread code that yields items or wraps the body of a `with` statement.
 _HANDS_OUT = ("iterating over an unknown value", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
@@ -46,9 +46,9 @@ _MAKES = re.compile(
     r"|^\w*(?:Net|Model|CNN|UNet|VGG|ResNet|Generator|Discriminator|Autoencoder|VAE)(?:V?\d+)?\w{0,3}$",
     re.IGNORECASE,
 )
-# Attributes that hardly anything but a Keras model has.
+# Attributes found almost only in Keras models.
 OF_KERAS = words("predict_on_batch train_on_batch test_on_batch trainable_variables count_params predict")
-# Attributes that hardly anything but a TFLite interpreter has.
+# Attributes found almost only in TFLite interpreters.
 OF_LITE = words("set_tensor get_tensor allocate_tensors get_input_details get_output_details")
 _MODELS = words("model net network keras_model tf_model")
 SESSION = re.compile(r"^_?(?:tf_?)?sess(?:ion)?$", re.IGNORECASE)
@@ -107,7 +107,7 @@ def times_functions(name: str) -> bool:
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# Effects of functions other than computing with TensorFlow, each with the names that suggest it.
+# What functions do besides computing with TensorFlow, each with the names that suggest it.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -127,7 +127,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# The same by full name, for functions whose last word is too common.
+# The same, by full name, for functions with a last word that is too common.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -175,7 +175,7 @@ _MODEL_CALLED = re.compile(
 )
 
 
-# Functions that only hand computed data to the host.
+# Functions that only pass computed data to the host.
 _GIVES = words("numpy item tolist dates shape")
 # Libraries in which all functions compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(

@@ -46,7 +46,7 @@ COUNTS = (VARIES, COUNTING)
 
 @dataclass(frozen=True, slots=True)
 class Told(Unknown):
-    """A text of which only a part is known.
+    """A text that is only partly known.
 
     words: the known part, with `{}` for the rest; times: the regions whose times it contains.
     """
@@ -59,8 +59,8 @@ class Told(Unknown):
 class Api(Value):
     """A name in an imported library, in canonical dotted form: `tf.signal.stft`, `time.time`.
 
-    spelled: as in the source (`K.get_value`). real: the name in another library, if the canonical name stands
-    for it (`keras.saving`, known here as `tf.keras.saving`).
+    spelled: as in the source (`K.get_value`). real: the name in another library if the canonical name is only
+    a substitute (`keras.saving`, known here as `tf.keras.saving`).
     """
 
     name: str
@@ -148,7 +148,7 @@ class Function(Value):
 class Module(Value):
     """A module in the document's folder.
 
-    It has the scope of its names, and the folder of its package, if any.
+    Contains the scope of its names, and the folder of its package, if any.
     """
 
     name: str
@@ -200,7 +200,7 @@ class Class(Value):
         return None
 
     def library_base(self, depth: int = 0) -> str:
-        """Return the dotted name of the library class that it extends; "" if none."""
+        """Return the dotted name of the library class that this class extends; "" if none."""
         for base in self.bases:
             if isinstance(base, Api):
                 return base.name
@@ -337,7 +337,7 @@ def is_number(value: Value | None) -> bool:
 
 
 def integer(value: Value | None) -> int | None:
-    """Return the value as an int if it is a constant whole number, such as 3 or 3.0; else None."""
+    """Return a constant whole number, such as 3 or 3.0, as an int; else None."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value
@@ -347,11 +347,11 @@ def integer(value: Value | None) -> int | None:
 
 
 def text(value: Value | None) -> str | None:
-    """Return the value if it is a constant text."""
+    """Return the value if it is a constant string."""
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
-# Libraries whose names are functions, classes or modules, which are always true.
+# Libraries whose names are all functions, classes or modules, which are truthy.
 _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
@@ -372,7 +372,7 @@ def truth(value: Value | None) -> bool | None:
 
 
 def shape_of(value: Value | None) -> Shape | None:
-    """Return the shape that a list or tuple of numbers, or a single number, describes."""
+    """Return the shape described by a number, or by a list or tuple of numbers."""
     if isinstance(value, Listing) and not value.open:
         return tuple(integer(item) for item in value.items)
     number = integer(value)

@@ -72,7 +72,7 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if the time is shown to a reader. A time that only controls a loop is not."""
+    """Return True if the time is shown to a reader. A time that only controls a loop is not shown."""
     shown = region.told or region.gathered or region.beside or not region.paces
     return bool(shown) and not region.discarded and example.trace.events[region.first].place.traced is None
 

@@ -20,7 +20,7 @@ MANY_RUNS = 50_000
 # Code that drops samples; statistics that are robust to a slow first sample; and one that is not, the mean.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-# Names of objects that may collect samples: a time, a benchmark's result or a list is added to them.
+# Names of objects that may collect samples. The code adds a time, a benchmark's result or a list to them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -38,8 +38,8 @@ _MEAN = re.compile(
 def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | None:
     """Return the first call in a timing, if the trace shows no earlier run of its work.
 
-    None if the work is warm, if a first call is intended, or if its cost does not affect the figure.
-    numbered: an earlier time is labelled as that of a first call.
+    None if the work is warm, if the code means to time a first call, or if its cost does not affect the
+    figure. numbered: an earlier time is labelled as that of a first call.
     """
     region, work, lap = timing.region, timing.work, timing.extent == "lap"
     if (
@@ -54,9 +54,9 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     if starts_later or _is_meant(example, timing, numbered):
         return None
     anew = _leaves_out(example)
-    # Unknown code may have run the work before, in this function or in its caller. Exceptions: a session that
-    # is created while the clock runs, and objects that are created in a function which the example never
-    # calls.
+    # Unknown code may already have run the work, in this function or in its caller. It cannot have done so if
+    # the session is created while the clock runs, or if the objects are created in a function that the
+    # example never calls.
     uncalled = timing.begins.uncalled
     cold = work.name == "sess.run" and _makes_session(timing.events)
     if not cold and example.facts.ran_before(work, region.first, anew):
@@ -72,7 +72,8 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     known = _is_known(example, region, work, value)
     unclear = example.facts.may_have_run(work, region.last if known else region.first)
     unclear = unclear or (not known and bool(timing.unresolved))
-    # If the example says that it omits how the timed object is created, that object has not run before.
+    # If the example says that it omits the code that creates the timed object, that object has not run
+    # before.
     unclear = unclear and not (anew and known and not uncalled)
     sure = cold or (own and not unclear)
     likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
@@ -99,7 +100,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
 
 
 def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
-    """Return True if the document shows which model or function the work runs, and which calls receive it."""
+    """Return True if the document shows the model or function that is run, and the calls that receive it."""
     if work.name == SAVED or _is_own_interpreter(value):
         return True
     if work.name == "sess.run":
@@ -120,7 +121,7 @@ def _negligible_from(work: TraceEvent) -> float:
 
 
 def _is_own_interpreter(value: Value | None) -> bool:
-    """Return True if the work runs a TFLite interpreter that the document creates."""
+    """Return True if a TFLite interpreter that the document creates does the work."""
     return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 
@@ -133,7 +134,7 @@ def is_robust(code: str) -> bool:
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Return True if a time that starts before a loop and ends in it covers only some of the loop's steps."""
+    """Return True if a time from before a loop to a point inside it covers only some of the loop's steps."""
     if region.by or region.rate:
         return True
     events = example.trace.events
@@ -159,19 +160,19 @@ _AS_BEFORE = re.compile(
 )
 
 
-# Words in a label or comment which show that the timing is meant to include first calls.
+# Words in a label or comment that show that the timing is meant to include first calls.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
     r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
-# Words that number the calls, so that the cost of each is shown.
+# Words that number the calls, which shows the cost of each one.
 _NUMBERED = re.compile(
     r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
 )
 _WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
-# Maximum number of lines from a warm-up comment down to a reading, and down to the warm-up call.
+# Maximum number of lines from a warm-up comment to the clock reading below it, and to the warm-up call.
 _ABOVE, _BELOW = 40, 3
 
 
@@ -200,19 +201,19 @@ def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
 
 
 def main_work(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the main work in the region: a graph, a training, or eager ops."""
+    """Return the main work in the region: a graph, a training call, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # If the region also makes an unknown call, an op that ran before does not show that all of the work
+        # If the region also makes an unknown call, an op that ran earlier does not prove that all of the work
         # did.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
             if not found:
                 continue
-        # Generated data is the subject only if the region times nothing else.
+        # Generated data counts as the work only if the region times nothing else.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:

@@ -11,13 +11,13 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
-# Labels for the time that a model takes to give one answer.
+# Labels for the time in which a model gives one answer.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )
 # Kinds of event that call a model or graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
-# Words which show that times are compared, not only logged.
+# Words that show that times are compared, not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
     r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
@@ -63,8 +63,8 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     called, function = label(region), example.trace.events[region.first].place.function
-    # A benchmark may be in a function named after training: if nothing is trained and the times are
-    # collected, ignore the name.
+    # A benchmark may be in a function named after training. If the code trains nothing and collects the
+    # times, ignore the name.
     called = called if region.gathered and not is_training else f"{called} {function}"
     logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
     return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
@@ -85,13 +85,13 @@ def _is_placed(events: list[TraceEvent]) -> bool:
     return 2 * sum(work) > len(work)
 
 
-# Words in two labels that compare ways to do the same thing.
+# Words in a pair of labels that compare ways to do the same thing.
 _CONTRAST = re.compile(
     r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# Words in labels that do not say what is timed, and words for the parts and laps of one program.
+# Words in labels that do not say what is timed, and words for parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )
@@ -114,12 +114,13 @@ def label(region: Region) -> str:
 
 def counterpart(example: Example, region: Region) -> Region | None:
     """Return a time with which this one is compared: in a ratio, a line, a table, or by labels; None if there
-    is none. Two trainings count as compared if their labels are similar but name different methods, models or
-    sizes.
+    is none. Two training runs count as compared if their labels are similar but name different methods,
+    models or sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
-    # Times of one program's parts are often printed together too. They are a comparison only for equal work.
+    # Times of one program's parts are often printed together too. That is a comparison only if the work is
+    # equal.
     for number in region.beside:
         other = example.trace.inside(regions[number])
         if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
@@ -144,7 +145,7 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    # Two unlabelled figures for consecutive trainings are meant to be compared.
+    # Two unlabelled figures for consecutive training runs are meant to be compared.
     bare = not _TOLD.search(f"{first} {second}")
     return all(map(trains, inside)) and (bare or are_alike(first, second))
 
@@ -163,7 +164,7 @@ def _trainings(events: list[TraceEvent]) -> frozenset[str]:
 
 
 def is_long(event: TraceEvent) -> bool:
-    """Return True for a training with several epochs, which gives no figure per call."""
+    """Return True for a training run of several epochs, which gives no time per call."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
@@ -210,7 +211,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # If the result is dropped, only a prediction is called for its time: a training is called for its
+            # If the result is dropped, only a prediction is called for its time; training is called for its
             # effect.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:

@@ -12,7 +12,7 @@ from tuilab.model.sanitize import sanitize_line
 MARK = "Read by machine: "
 MOST_CLAIMS = 3
 MARGIN, INPUT_SHARE, COPY_SHARE = 1.5, 0.2, 0.5
-# Number of lines before and after the code whose prose counts as near it.
+# Number of lines before and after the code in which prose counts as near it.
 BEFORE, AFTER = 2, 12
 
 _FLAGS = re.IGNORECASE
@@ -71,7 +71,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
         margin = f" by at least {MARGIN}×" if by > 1 else ""
         cpu = any(p.search(plain) for p in _CPU_WINS)
         gpu = any(p.search(plain) for p in _GPU_WINS)
-        # A sentence that matches both directions cannot be interpreted.
+        # A sentence that matches both directions is ambiguous.
         if cpu and not gpu:
             yield f"the CPU is faster than the GPU{margin}.", Faster(a=_CPU, b=_GPU, by=by)
         elif gpu and not cpu:

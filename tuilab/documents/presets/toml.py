@@ -14,7 +14,7 @@ _NOT_WRITTEN = ("name", "file")
 
 
 def dumps(preset: Preset) -> str:
-    """Return the preset as TOML. `catalogue` reads the same preset from it."""
+    """Return the preset as TOML. `catalogue` reads it back as the same preset."""
     data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
     return tomli_w.dumps(data, multiline_strings=True)
 

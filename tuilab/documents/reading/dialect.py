@@ -103,8 +103,9 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return True for an interpreter session: the first line has a prompt, or another line has one and the
-    lines are not Python.
+    """Return True for an interpreter session.
+
+    Its first line has a prompt, or a later line has one and the lines are not valid Python.
     """
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
@@ -143,7 +144,7 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Return True if the code in an article comes from a notebook, because it sets up a notebook or has cell
-    magics.
+    """Return True if the code in an article comes from a notebook, because it has notebook set-up code or
+    cell magics.
     """
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

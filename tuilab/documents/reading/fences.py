@@ -48,7 +48,7 @@ def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
 
 
 def language(info: str) -> str:
-    """Return the language that a fence names, as in `python`, `{.python}`, `py3 title="x"`, `{code-cell}
+    """Return the language that a fence names, such as `python`, `{.python}`, `py3 title="x"`, `{code-cell}
     ipython3`.
     """
     words = [w.lower() for w in _WORD.findall(info[:200])]
@@ -63,7 +63,7 @@ def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
     index = at + 1
     while index < len(lines) and not closer.match(lines[index]):
         again = _OPEN.match(lines[index])
-        # The closing fence is missing: closing fences name no language, but opening ones do.
+        # The closing fence is missing: a closing fence names no language, but this one does.
         if again and language(again["info"]) and again["fence"][0] == mark[0] and len(again["fence"]) >= 3:
             return _piece(lines, at, index - 1, index, fence["info"])
         index += 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_NOTES = 20
-# For a syntax error, Python shows the line from the file with this name, so the file must not exist.
+# For a syntax error, Python shows a line from the file with this name, so no such file must exist.
 NOWHERE = "/dev/null/document"
 # A word or symbol; each gives about two nodes in the syntax tree.
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -48,7 +48,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            # If only `pass` statements remain, nothing else in the chunk could be read.
+            # If the result is only `pass` statements, nothing else in the chunk could be read.
             if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended
@@ -63,8 +63,9 @@ _LONGEST = 400
 
 
 def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
-    """Return the lines with print statements and handlers converted to Python 3, if nothing else in them is
-    Python 2.
+    """Return the lines with print statements and except clauses converted to Python 3.
+
+    None if something else in them is Python 2.
     """
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
@@ -99,7 +100,7 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """Return the tree, or the 0-based number of the broken line and the reason."""
+    """Return the tree, or the 0-based number of the broken line with the reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -43,8 +43,8 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
     """Split the prose between two pieces of code into comments on the first, an introduction to the second,
     and the heading of the second ("" if none).
 
-    Without a heading, the last paragraph introduces the second piece if it says so or ends in a colon. first:
-    there is no piece above, so all of the prose is introduction.
+    Without a heading, the last paragraph is the introduction if its words say so or it ends in a colon.
+    first: there is no code above, so all of the prose is introduction.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):

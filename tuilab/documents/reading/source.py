@@ -15,7 +15,7 @@ from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line
 
 MOST_LINES = 100_000
-# Number of bytes to search for a zero byte, which means a binary file.
+# Number of bytes that are searched for a zero byte, the sign of a binary file.
 _LOOKED_AT = 8_192
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
@@ -26,7 +26,7 @@ _DOCSTRING = re.compile(r'^\s*[rR]?"""\s*(\S[^\n"]{0,120})')
 
 
 def open_document(source: Path | str | bytes, name: str = "") -> Document:
-    """Read a file, or bytes whose kind follows from `name`. Raises InputError if unreadable."""
+    """Read a file, or bytes of the kind that `name` implies. Raises InputError if unreadable."""
     if isinstance(source, bytes):
         return from_bytes(source, name)
     path = Path(source)
@@ -99,7 +99,7 @@ def _bounded(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Return the first whole statements, up to that many characters.
+    """Return as many whole statements from the start as fit into that many characters.
 
     Statements are separated at unindented lines.
     """
@@ -127,7 +127,7 @@ def read_script(text: str, interactive: bool = False) -> Document:
     """Read a Python file as one example. interactive: it is a file for IPython."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
-    # An editor treats these as cells, in which magics work.
+    # Editors treat these parts as cells, in which magics work.
     notebook = interactive or bool(_CELL.search(text))
     block = Block(number=1, heading="", line=1, code=text, notebook=notebook, script=True)
     return Document(

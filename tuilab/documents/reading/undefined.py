@@ -8,12 +8,12 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# Built-in names of Python 2: a document that uses them fails earlier.
+# Built-in names of Python 2: code that uses them fails for another reason first.
 _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
 # Names that a notebook's kernel or platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
-# Only an IPython kernel defines this name. A script fails on it, even if exported from a notebook.
+# Only IPython's kernel defines this name. Scripts that use it fail, even if exported from a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
 # Code that binds names invisibly, and names that are checked before use.
@@ -21,7 +21,7 @@ _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
     r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("
 )
-# Text in exercises and templates that leave code to the reader, and its maximum distance above a use.
+# Text in exercises and templates that leaves code to the reader, and its maximum distance above a use.
 _LEFT_OUT = re.compile(
     r"#.*\b(?:to ?do|your (?:code|own|model)|fill (?:in|this)|replace (?:this|with)|exercise)\b", re.I
 )
@@ -79,8 +79,8 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield (first line of the scope, name) for names that a scope and its inner scopes read but
-    cannot find.
+    """Yield (first line of the scope, name) for each name that a scope and its inner scopes read but that is
+    undefined.
     """
     first = 0 if table.get_type() == "module" else table.get_lineno()
     for symbol in table.get_symbols():
@@ -112,7 +112,9 @@ def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_dead(node: ast.AST, off: set[str]) -> bool:
-    """Return True for `if False:`, `if 0:`, and for a condition on a switch that is off."""
+    """Return True for `if False:`, `if 0:`, and for a condition that is a name with a false constant
+    value.
+    """
     if not isinstance(node, ast.If):
         return False
     if isinstance(node.test, ast.Name):
@@ -141,7 +143,7 @@ def _nodes(value: object) -> Sequence[ast.AST]:
 
 
 def _expects(node: ast.AST) -> bool:
-    """Return True if a `try` catches the error that a missing name raises."""
+    """Return True if a `try` catches the error for a missing name."""
     if not isinstance(node, ast.Try):
         return False
     types = [handler.type for handler in node.handlers]

@@ -1,4 +1,4 @@
-"""Finds the workloads that measure what an example measures."""
+"""Finds the workloads that measure the same work as an example."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
     compressions,
     readouts,
 )
-# Ops that only prepare others, or that occur in any workload, so they are not worth reporting as a gap.
+# Ops that only prepare others, or that occur in any workload. They are not reported as unmeasured.
 _MINOR = words(
     "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
     "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",
@@ -34,7 +34,7 @@ _COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
-    """Return the workloads for an example, each once, and the parts that no workload measures."""
+    """Return the workloads for an example, without duplicates, and the parts that no workload measures."""
     found: list[Found] = []
     gaps: dict[Gap, None] = {}
     for recogniser in RECOGNISERS:
@@ -56,7 +56,7 @@ def _without_parts(found: list[Found]) -> list[Found]:
 
 def _unmeasured(example: Example) -> Iterator[Gap]:
     """Yield ops in a timed region that no workload measures, and calls that could not be read."""
-    # A training is measured as a whole.
+    # Training is measured as a whole.
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:
         for event in example.trace.inside(region):

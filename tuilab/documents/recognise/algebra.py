@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.documents.words import words
 
-# Elementwise arithmetic that the workload has, and more expensive functions that it lacks.
+# Elementwise arithmetic that the workload offers, and more expensive functions that it does not.
 CHEAP = words(
     "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
     "tf.square tf.add_n tf.nn.relu tf.squared_difference",
@@ -28,8 +28,8 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# A product that is neither timed nor placed on a device only shows the syntax if it has fewer multiplications
-# than this: in a notebook, and elsewhere.
+# Without a clock and a device scope, a product with fewer multiplications than this only shows the syntax.
+# The first limit is for notebooks, the second for other documents.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
@@ -92,7 +92,7 @@ def chains(example: Example) -> Iterator[Result]:
             yield from _chain(example, region, shape, dtype, events)
 
 
-# Maximum number of elements for which the cost of an op is only its dispatch.
+# Up to this number of elements, an op costs only its dispatch.
 _DISPATCH = 4_096
 
 
@@ -153,8 +153,9 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, region: Region, event: TraceEvent) -> int:
-    """Return how many of the loops around an event repeat the timed work. Such loops run its graph or wait
-    for it in each iteration.
+    """Return how many of the loops around an event repeat the timed work.
+
+    These loops run the event's graph, or wait for it, in each iteration.
     """
     graph = event.place.traced.graph if event.place.traced is not None else None
     loops, outside = event.place.loops, len(example.trace.events[region.first].place.loops)

@@ -11,12 +11,12 @@ from tuilab.model.scenario import Axis
 
 @dataclass
 class Found:
-    """A workload that was found in an example.
+    """A workload found in an example.
 
-    lines: lines of the code from which it comes. devices, modes, inputs, dtypes, variants: those in the code;
-    empty if the code leaves them open. anywhere: some ops run outside of any device scope. eager: some ops
-    run outside of any graph. left_out: differences between the workload and the document, in sentences.
-    sweep: the sizes over which a loop iterates.
+    lines: lines of the example from which it was derived. devices, modes, inputs, dtypes, variants: those in
+    the code; empty if the code does not determine them. anywhere: some ops run outside of any device scope.
+    eager: some ops run outside of any graph. left_out: differences between the workload and the document, in
+    sentences. sweep: the sizes over which a loop iterates.
     """
 
     workload: str
@@ -46,7 +46,7 @@ Result = Found | Gap
 
 
 def placed(found: Found, event: TraceEvent) -> Found:
-    """Add the device and the mode of an event to the known arms."""
+    """Add the device and mode of an event to the workload's known arms."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]
     if families:
@@ -108,7 +108,7 @@ def _join(known: Found, found: Found) -> None:
 
 
 def swept(results: list[Found]) -> list[Found]:
-    """Merge the workloads that the same lines create at several sizes into one workload with a sweep."""
+    """Merge workloads that the same lines create at several sizes into one with a sweep."""
     out: list[Found] = []
     groups: dict[tuple[object, ...], list[Found]] = {}
     for found in results:
@@ -127,9 +127,7 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the only size in which the workloads differ, and the parameters that always have the same value
-    as this size.
-    """
+    """Return the only size in which the workloads differ, with the parameters that always equal it."""
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):
         return None

@@ -118,7 +118,7 @@ def _parallel_calls(dataset: Dataset) -> Value | None:
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
-    """Find out where the images come from, and how many there are."""
+    """Determine the source of the images, and their number."""
     if source.name in ("from_tensor_slices", "from_tensors"):
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))
@@ -202,7 +202,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """Find out what the mapped functions cost on the host per element, and how they augment images."""
+    """Determine the host cost of the mapped functions per element, and how they augment images."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)

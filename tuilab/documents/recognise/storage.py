@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elem
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
-# Minimum size in bytes of a tensor that is meant to fill memory: on its own, and in a `try` for memory
+# Minimum size in bytes of a tensor that is meant to fill memory: normally, and in a `try` that catches memory
 # errors.
 LARGE, SMALLEST = 1 << 30, 1 << 28
 _MEMORY_ERRORS = ("RuntimeError", "MemoryError", "tf.errors.ResourceExhaustedError", "tf.errors.OpError")
@@ -23,7 +23,7 @@ def size_of(tensor: Tensor) -> int | None:
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Yield tensors that test memory: those of a GiB or more, or smaller ones in a `try` for memory
+    """Yield tensors that test memory: at least a GiB, or smaller ones in a `try` that catches memory
     errors.
     """
     for event in example.own("create"):
@@ -42,7 +42,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
-            # The lab itself chooses the steps in which it reaches this size.
+            # The lab itself chooses the steps up to this size.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 
@@ -110,7 +110,7 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 def readouts(example: Example) -> Iterator[Result]:
     """Find code that queries devices and their memory.
 
-    It needs no preset, because other views of the lab show this.
+    Such code needs no preset, because other views of the lab show the same data.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):

@@ -9,7 +9,7 @@ from tuilab.documents.rules.rule import Hit, rule
 
 _FLAGS = re.IGNORECASE
 _DENIES = re.compile(r"\b(?:does not|doesn't|never|myth|contrary to|it is not true|will not|won't)\b", _FLAGS)
-# Advice to the reader, which makes no statement about TensorFlow.
+# Advice to the reader, which is not a statement about TensorFlow.
 _ADVICE = re.compile(r"\b(?:you|we|users?|developers?|should|must|prefer)\b", _FLAGS)
 _CHOOSES = re.compile(
     r"\b(?:tensorflow|runtime|scheduler|placer|optimi[sz]ation|it|framework|library)\b[^.;:]{0,80}?"

@@ -19,7 +19,7 @@ from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Maximum number of elements for which the time of an eager op is only its dispatch.
+# Up to this number of elements, the time of an eager op is only its dispatch.
 _SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
@@ -98,7 +98,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""
-    # If one line times several sizes in turn, it is a sweep.
+    # If one line times several sizes in succession, it is a sweep.
     sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
     apart = _work_of_all_sizes(example, one) ^ _work_of_all_sizes(example, other)
     if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
@@ -159,7 +159,7 @@ _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "com
 
 
 def _input_dtype(event: TraceEvent) -> str:
-    """Return the dtype of an event's input; "" if unknown."""
+    """Return the dtype of an event's first input; "" if unknown."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
 
@@ -170,9 +170,7 @@ _OTHER_PART = re.compile(
 
 
 def _is_meant(one: Timing, other: Timing) -> bool:
-    """Return True if the comparison of totals is intended, because the labels name no parts of one
-    program.
-    """
+    """Return True if the comparison of totals is intended: the labels do not name parts of one program."""
     return not (_OTHER_PART.search(one.label) or _OTHER_PART.search(other.label))
 
 
@@ -191,7 +189,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing, including the work of timings on the same line with other sizes."""
+    """Return the work of a timing, including the work of timings on the same line at other sizes."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -290,8 +288,8 @@ def _above(example: Example, region: Region) -> str:
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
     """Return what a region runs, with which inputs, and on which device.
 
-    Models, graphs and pipelines count by identity, tensors by shape and dtype. Empty if the region contains
-    no work.
+    Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if the region
+    contains no work.
     """
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
@@ -318,7 +316,7 @@ def _which(value: Value | None) -> str:
     return repr(value.value) if isinstance(value, Known) else str(id(value))
 
 
-# Settings and defaults that do not change how a layer runs.
+# Arguments and default values that do not change how a layer runs.
 _USUAL = (("implementation", Known(2)),)
 
 
@@ -355,7 +353,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         a.numpy()
         two = time.perf_counter() - t
     """
-    # Lines that also time work that is not tiny, as in a sweep over sizes.
+    # Lines that also time larger work, as in a sweep over sizes.
     swept = {timing.region.line for timing in example.timings if not _is_tiny(timing.events)}
     for first, second in pairwise(example.timings):
         # The work is tiny in both lines only if every timing on them is tiny.
@@ -386,7 +384,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Return True if the region has only eager ops, each on a few numbers."""
+    """Return True if the region has only eager ops, each on a few elements."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False
@@ -400,6 +398,6 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the only eager op that a region repeats."""
+    """Return the only eager op in a region; None if there are several."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

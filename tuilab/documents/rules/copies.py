@@ -57,7 +57,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
         ):
             continue
         computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
-        # Keras' own copy of a model's input is part of the call, so the message mentions it only briefly.
+        # Keras' own copy of a model's input is part of the call, so the message for it is short.
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
@@ -81,7 +81,7 @@ def _mentions_copy(example: Example, timing: Timing) -> bool:
 
 
 def _copies(event: TraceEvent, by_keras: bool) -> bool:
-    """Return True if an op, a copy or the run of a session receives a large array from the host."""
+    """Return True if an op, a copy or a session run receives a large array from the host."""
     of_keras = isinstance(event.arguments.get("self"), Model)
     if event.kind not in ("op", "graph", "copy") or of_keras is not by_keras:
         return False

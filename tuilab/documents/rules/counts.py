@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.trace import Loop, Region
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Relative error in the count from which the result is noticeably wrong.
+# Smallest relative error in the count that makes the result noticeably wrong.
 _SHOWS = 0.02
 
 
@@ -40,7 +40,7 @@ def another_count(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         region = timing.region
-        # If another time is subtracted, that may be the time of one iteration, so the count may be right.
+        # If another time is subtracted, it may be the time of one iteration, so the count may be right.
         loop = _counted(timing) if region.by and not region.beside else None
         if loop is None:
             continue
@@ -61,7 +61,7 @@ def another_count(example: Example) -> Iterator[Hit]:
 
 
 def _counted(timing: Timing) -> Loop | None:
-    """Return the loop whose iterations a time covers: the only loop inside the region, or the loop that
+    """Return the loop whose iterations a time covers: the only loop inside the region, or else the loop that
     gathers the times.
     """
     around = timing.begins.loops
@@ -75,7 +75,7 @@ def _counted(timing: Timing) -> Loop | None:
     return inside[0] if inside and all(loop.line == inside[0].line for loop in inside) else None
 
 
-# A count as a sum: the coefficient of each term; the key of the constant is "".
+# A count as a sum: the coefficient of each term, by name. The key of the constant is "".
 Sum = Counter[str]
 
 
@@ -118,7 +118,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """Return the terms of a sum as they are written."""
+    """Return the terms of a sum as they appear in the source."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -133,7 +133,7 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """Return the difference between two counts if it is a constant, else None."""
+    """Return the difference between two counts; None if it is not constant."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

@@ -12,7 +12,7 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
-# The closest replacement for names that no existing name resembles.
+# The closest replacement for names that resemble no existing name.
 _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (
@@ -222,7 +222,7 @@ def _misfits(example: Example, kind: str) -> Iterator[Hit]:
 
 
 _NEVER = ("RuntimeError", "MemoryError")
-# Errors that neither a training nor an op raises.
+# Errors that neither training nor an op raises.
 _NEVER_AT_ALL = ("TimeoutError",)
 _CATCHES_ALL = ("", "?", "Exception", "BaseException")
 # If a body contains only these kinds of event, all its errors come from TensorFlow.
@@ -269,9 +269,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield handlers that expect the end of a pipeline as sessions and get_next() report it, around an eager
-    next().
-    """
+    """Yield handlers around an eager `next()` that expect the end of a pipeline as sessions report it."""
     if example.facts.uses_graphs:
         return
     for attempt in example.tries:
@@ -291,7 +289,7 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 def _only_ops(body: list[TraceEvent]) -> bool:
     """Return True if the body only computes.
 
-    A tape, a variable or a setting could raise Python's own errors.
+    Tapes, variables and settings may raise Python's own errors.
     """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)

@@ -14,9 +14,9 @@ from tuilab.documents.rules.rule import Hit, rule
 class Library:
     """A library whose calls return before their work is done.
 
-    calls: pattern for the records of its calls. on: pattern for code that uses a device with this behaviour,
-    None if every device has it. waits: pattern for code that waits for a result. how: the function that
-    waits, for messages.
+    calls: pattern for the records of its calls. on: pattern for code that uses a device whose calls behave
+    this way; None if they do on every device. waits: pattern for code that waits for a result. how: the
+    function that waits, for messages.
     """
 
     name: str

@@ -90,7 +90,9 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 
 def _is_strict(example: Example, scope: DeviceScope) -> bool:
-    """Return True if a scope contains graph nodes, because a session by default refuses to move those."""
+    """Return True if a scope contains graph nodes, because by default a session does not move them to another
+    device.
+    """
     events = example.trace.events[scope.first : scope.last + 1]
     nodes = any(event.kind == "node" for event in events) and not any(e.kind == "op" for e in events)
     return nodes and "allow_soft_placement" not in example.facts.code
@@ -140,7 +142,7 @@ _CPU = re.compile(
     r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent|bound|pre|aug|input|data|pipeline|mem))",
     re.IGNORECASE,
 )
-# Code that chooses a device by means other than a device scope.
+# Code that selects a device without a device scope.
 _ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
 # Code that checks whether there is a GPU.
 _LOOKS = re.compile(
@@ -190,7 +192,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         for event in timing.events:
-            # A graph may receive the model that it runs as an argument.
+            # A graph may receive its model as an argument.
             given = event.arguments.values() if event.kind == "graph" else (event.arguments.get("self"),)
             model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
             if model is None or len(here) != 1 or event.place.traced is not None:
@@ -213,7 +215,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
 
 _FLAGS = re.IGNORECASE
 _GPU_NAME = re.compile(r"\bgpu\b", _FLAGS)
-# A comment that says on which device the code on its line runs.
+# A comment that names the device on which the code on its line runs.
 _ON_GPU = re.compile(
     r"\b(?:on|using|by|with|via) (?:the |a )?gpus?\b"
     r"|\bgpu[- ](?:optimi[sz]ed|accelerated|based|side|ops?\b|preproc)",

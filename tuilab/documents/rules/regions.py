@@ -1,4 +1,4 @@
-"""Rules for what lies between two clock readings."""
+"""Rules for the code between two clock readings."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
-# Generating up to this many elements takes no longer than passing them to an op: random data, filled data.
+# Up to this number of elements, generating random or filled data takes no longer than passing it to an op.
 _TINY, _LARGE = 16, 1 << 20
 # Minimum number of elements for which a timing may be meant to measure NumPy's own ops.
 _MUCH = 100_000
@@ -45,7 +45,7 @@ def _is_opaque(events: list[TraceEvent]) -> bool:
 
 
 def works(events: list[TraceEvent]) -> list[TraceEvent]:
-    """Return the events that a benchmark may intend to time."""
+    """Return the events that a benchmark may be meant to time."""
     return [event for event in events if event.kind in WORK]
 
 
@@ -147,7 +147,7 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Return True if there is code between the readings.
 
-    If there is only a comment, the code is a template.
+    Code with only a comment there is a template.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
@@ -189,7 +189,7 @@ def computed_before(example: Example) -> Iterator[Hit]:
             )
 
 
-# Kinds of event that use an existing result cheaply: finding its maximum, naming it, printing a line.
+# Kinds of event that do little with an existing result, for example name it, print it or find its maximum.
 _CHEAP = ("host-op", "python", "print")
 
 
@@ -322,14 +322,14 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         dated = any(at in example.trace.dated for at in readings)
         # If the code does not use TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
-        # This clock suffices if the code times no TensorFlow, or only seconds of training.
+        # This clock suffices if the code times nothing in TensorFlow, or only training that takes seconds.
         casual = coarse and not serious
         yield Hit(
             line,
             f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
             timing=timing,
-            # CPU time is not the time that the user waits, not even for a training.
+            # CPU time differs from the time that the user waits, even for training.
             severity="note" if casual else "warning" if CLOCKS[clock] == CPU_TIME else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
             replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
@@ -378,7 +378,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
-        # A training runs between calls of a callback or session hook.
+        # Training runs between calls of a callback or session hook.
         return False
     # If no computation is visible, the region may time anything.
     named = bool(ANSWER.search(timing.label))
@@ -439,7 +439,8 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         yield from _tests_in_training(example, timing)
-        # A time whose label names one answer is not a total, even if a part of it is timed separately.
+        # A time whose label names a single prediction is not a total, even if a part of it is timed
+        # separately.
         is_total = timing.extent == "total" and not _ONE_ANSWER.search(timing.label)
         if _MAKES.search(timing.label) or is_total:
             continue
@@ -467,7 +468,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event in a timing with a description of what it prepares; "" for nothing.
+    """Yield each event in a timing with a description of what it prepares; "" if it prepares nothing.
 
     measured: the timing also contains the work itself.
     """
@@ -511,8 +512,9 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 
 
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit for text that is printed or logged while the clock runs, if the time is compared or that of
-    an interpreter.
+    """Yield a hit for text that is printed or logged while the clock runs.
+
+    Only if the time is compared with others, or belongs to a TFLite interpreter.
     """
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
@@ -591,7 +593,9 @@ def _calls_model(event: TraceEvent) -> bool:
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Return what prints while the clock runs: each iteration, or TensorFlow for each op; "" for nothing."""
+    """Return what prints while the clock runs: the loop in each iteration, or TensorFlow for each op; "" if
+    nothing does.
+    """
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
     written = next(
@@ -652,8 +656,8 @@ _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECA
 
 
 def _is_video(example: Example, region: Region) -> bool:
-    """Return True if the surrounding code shows a stream of images, so that showing them is part of the timed
-    work.
+    """Return True if the code displays a stream of images, so that displaying them is part of the
+    timed work.
     """
     code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
     return bool(_VIDEO.search(_COMMENT.sub("", code)))
@@ -668,7 +672,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Return what a library's call or an unread call does besides the work; "" for nothing."""
+    """Return what a library's call or an unread call does besides the work; "" if none."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -697,7 +701,7 @@ _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_in
 
 
 _MODELS = ("tf.keras.Model", "tf.keras.Sequential")
-# One-time actions that take a noticeable time.
+# One-time actions that take a significant time.
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
@@ -721,14 +725,14 @@ def _measures(event: TraceEvent) -> bool:
 
 
 def callbacks(event: TraceEvent) -> list[str]:
-    """Return the known classes of a training's callbacks."""
+    """Return the known classes of a training call's callbacks."""
     given = event.arguments.get("callbacks")
     items = given.items if isinstance(given, Listing) else [given]
     return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """Return what an event prepares; "" for nothing.
+    """Return what an event prepares; "" if it prepares nothing.
 
     measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
     the region trains a model, and the label does not mean the total.
@@ -794,12 +798,12 @@ def makes_data(event: TraceEvent) -> bool:
 def _describe_data(event: TraceEvent, own: bool) -> str:
     """Return the message about generated data; "" if generating it is part of the work.
 
-    own: a function in the code makes the data, and another one reads the clock.
+    own: the clock is read in a function other than the one that makes the data.
     """
     if event.place.file or not isinstance(event.result, Tensor):
-        return ""  # data in a neighbouring module belongs to the work of that module
+        return ""  # data made in a neighbouring module is part of that module's work
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
-        return ""  # a function that starts from zeros makes them as part of its work
+        return ""  # a function that starts from zeros creates them as part of its work
     count = elements(event.result.shape)
     drawn = event.name.startswith(_RANDOM)
     much = drawn if count is None else count > (_TINY if drawn else _LARGE)
@@ -890,7 +894,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
-            # A single call for a known, small number of rows gives the time of a device or of one answer.
+            # A single call for a known, small number of rows measures the latency of a device or of one
+            # prediction.
             few = rows_of(event) in _FEW_ROWS
             again = again or (few and bool(ANSWER.search(timing.label)))
             if alone and again and _is_one_batch(event):
@@ -949,8 +954,8 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Return True if predict() gets at most a batch of usual size, judging by its rows, or else by the name
-    of its argument.
+    """Return True if predict() gets at most a batch of usual size, judging by the number of rows, or else by
+    the argument's name.
     """
     given, rows = _model_input(event), rows_of(event)
     if rows is not None:
@@ -961,7 +966,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 
 def _is_one_batch(event: TraceEvent) -> bool:
-    """Return True if, as far as known, predict() gets at most one batch."""
+    """Return True if predict() gets at most one batch; also if that is unknown."""
     given = _model_input(event)
     if integer(event.arguments.get("steps")) == 1:
         return True

@@ -27,7 +27,7 @@ class Finding(Found, frozen=True, kw_only=True):
     replace: tuple[str, str] = ("", "")
     """The text that `--fix` replaces, and the new text; "" if `--fix` changes nothing."""
     calls: int = 0
-    """Number of calls, epochs or batches in the figure, including the first; 0 if unknown."""
+    """Number of calls, epochs or batches in the measured time, including the first; 0 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Rule:
     wrong: str
     """An example that the rule reports."""
     right: str
-    """The same example without the mistake."""
+    """The same example with the mistake corrected."""
     check: Check = field(repr=False)
 
 

@@ -10,7 +10,7 @@ from tuilab.documents.rules.rule import Hit, rule
 
 # Events that start TensorFlow's context. After them, threads and devices cannot be changed.
 _STARTS = ("op", "create", "copy", "graph", "train", "dataset", "iterate")
-# Settings that TensorFlow then rejects, and the subject of each.
+# Settings that TensorFlow rejects after it has started, each with its subject.
 _BEFORE = {
     "tf.config.threading.set_intra_op_parallelism_threads": "threads",
     "tf.config.threading.set_inter_op_parallelism_threads": "threads",
@@ -63,7 +63,7 @@ def _nearby_text(example: Example, line: int) -> str:
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 
-# Words which show that an error is intended.
+# Words that show that an error is intended.
 _MEANT = re.compile(
     r"error|fail|rais|wrong|won't|doesn't|does not|can't|cannot|not work|exception", re.IGNORECASE
 )
@@ -103,7 +103,7 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield earlier events in the same program; on a page with several examples, only those in this
+    """Yield earlier events in the same program; in an article with several examples, only events in this
     example.
     """
     alone = not example.block.script and not example.block.notebook
@@ -119,8 +119,8 @@ def _computes(event: TraceEvent) -> bool:
 
 
 def _starts(example: Example, event: TraceEvent) -> bool:
-    """Return True if an event starts TensorFlow: an op, a pipeline, or a model that creates its weights at
-    once.
+    """Return True if an event starts TensorFlow: an op, a pipeline, or a model that creates its weights
+    immediately.
     """
     model = event.result if event.kind == "build" else None
     return _computes(event) or (isinstance(model, Model) and example.facts.find_weights(model) is event)
@@ -150,7 +150,7 @@ def _expected(event: TraceEvent) -> bool:
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting also contains later work, which the error then skips."""
+    """Return True if the `try` around a setting also contains later work, which the error would skip."""
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
     return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)

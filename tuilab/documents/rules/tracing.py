@@ -31,7 +31,7 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
-    # If the traced function also calls tf.print, it shows the difference to print() on purpose.
+    # If the traced function also calls tf.print, it shows the difference from print() on purpose.
     shows = {id(event.place.traced) for event in example.written if event.name == "tf.print"}
     for event in example.written:
         traced = event.place.traced
@@ -113,7 +113,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
 
 def _counted(event: TraceEvent) -> str:
-    """Return the parameter of a graph that receives a loop's counter; "" if there is none."""
+    """Return the graph's parameter that receives a loop counter; "" if none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
     if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
@@ -130,7 +130,7 @@ _COMPILE = "tf.xla.experimental.compile"
 def _repeats(loop: Loop, line: int) -> bool:
     """Return True if the line is in a loop that runs often.
 
-    A loop over devices and a loop in a helper do not count.
+    Loops over devices and loops in helper functions do not count.
     """
     many = loop.over is not None or (loop.count or 0) > 1
     return many and not loop.unrolled and loop.line <= line <= loop.last_line

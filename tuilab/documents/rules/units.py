@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.values import Graph, Layer, Model, text
 from tuilab.documents.rules.regions import works
 from tuilab.documents.rules.rule import Hit, rule
 
-# Settings that a label may name, and for each the code that enables it.
+# Settings that a label may name, each with the code that enables it.
 _FEATURES = {
     "XLA": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
     "mixed precision": (

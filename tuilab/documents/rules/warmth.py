@@ -83,7 +83,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(begins: Context) -> bool:
-    """Return True if a callback times each batch in order to report how fast a model answers."""
+    """Return True if a callback times each batch to report how fast a model predicts."""
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
 
@@ -138,7 +138,7 @@ _FEW_STEPS = 1_000
 
 
 def _steps(work: TraceEvent) -> int | None:
-    """Return a training's total number of steps; None if not known."""
+    """Return the total number of training steps; None if unknown."""
     rows, size, epochs = rows_of(work), batch_of(work), integer(work.arguments.get("epochs"))
     return None if rows is None or not epochs or not size else -(-rows // size) * epochs
 
@@ -152,7 +152,9 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The cold timings that start on one line: a helper may time several functions."""
+    """The cold timings that start on one line. There are several if a helper function times several
+    functions.
+    """
 
     timing: Timing
     work: TraceEvent
@@ -164,7 +166,7 @@ class _Cold:
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
     """Yield the lines on which cold timings start.
 
-    single: only timings that run their work once; otherwise only the others.
+    single: only timings that run their work once; if False, only timings that run it several times.
     """
     lines: dict[int, list[_Cold]] = {}
     for timing in example.timings:
