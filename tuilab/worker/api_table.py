@@ -11,9 +11,9 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces that only repeat others. They are listed, but not walked.
+# Namespaces that only repeat others. They are listed, but their contents are not.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
-# Each class here inherits hundreds of methods that nobody calls by these names.
+# Each class here inherits hundreds of methods, which nobody calls under these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
 OPS = (
     "MatMul",
@@ -31,7 +31,7 @@ OPS = (
 )
 # Packages whose modules make up the public namespace. Any other module found there leaked in.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
-# An internal part of TensorFlow, present only after something such as the profiler has imported it.
+# An internal module, present only if something such as the profiler has imported it.
 _INSIDE = ("tf.tsl",)
 _KERAS = "keras."
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

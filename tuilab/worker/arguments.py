@@ -25,7 +25,7 @@ USUAL = {BATCH: 32, "height": 224, "width": 224}
 USUAL_SIZE = 64
 """Initial size of a dimension that has no fixed size."""
 TRIES = 8
-"""Maximum number of trial calls that look for the upper limit of integer inputs."""
+"""Maximum number of trial calls that search for the upper limit of integer inputs."""
 
 
 class ShapesNeededError(InputError):
@@ -87,7 +87,7 @@ class Arguments:
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     bound: frozenset[str] = frozenset()
-    """Names of the function's parameters that these arguments fill."""
+    """Names of the function's parameters for which there are arguments."""
     ranges: dict[str, Range] = field(default_factory=dict)
     """Ranges from the graph or a trial call, for tensors without a range of their own."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
@@ -258,7 +258,7 @@ def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple
 
 
 def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
-    """Group arguments by parameter: `x.0` and `x.1` become a tuple, `x.key` a dict."""
+    """Merge arguments that belong to one parameter: `x.0` and `x.1` become a tuple, `x.key` a dict."""
     tree: dict[str, Any] = {}
     for argument in given:
         *path, last = argument.name.split(".")
@@ -372,7 +372,7 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
                 exec(compile(parsed, "<docstring>", "exec"), known)
     except _CalledError:
         return caught[0]
-    except Exception:  # an outdated example gives no shapes
+    except Exception:  # an outdated example provides no shapes
         return None
     return None
 

@@ -1,4 +1,4 @@
-"""Gives a workload what it needs to build an arm: devices, modes and copies."""
+"""Provides what a workload needs to build an arm: devices, modes and copies."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -19,12 +19,13 @@ from tuilab.workloads.parts.device import move_to
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
-"""Bytes. No GPU on sale has a larger L2 cache (Blackwell's B200 has 126 MB), and TensorFlow does not report
-it."""
+"""Bytes. No GPU on the market has a larger L2 cache (Blackwell's B200 has 126 MB), and TensorFlow does not
+report its size.
+"""
 
 
 def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
-    """Return the workload, and the scenario with checked values. tell: receives the loading progress of a
+    """Return the workload, and the scenario with checked values. tell: called with the progress of loading a
     model.
     """
     if scenario.file:
@@ -122,10 +123,9 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """Return the number of input sets to rotate: 1 if hot; if cold, enough to fill twice the last-level
-        cache.
+        """Return how many input sets to rotate: 1 if hot; if cold, enough to fill twice the last-level cache.
 
-        Adds a note that the inputs are not cold if filling the cache would take too many small tensors.
+        If that would take too many small tensors, adds a note that the inputs are not cold.
         """
         size = sum(a.nbytes for a in inputs)
         if not self.cold or not size:
@@ -171,7 +171,7 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that does nothing, built like an arm of that mode. In a graph, it returns its
+    """Return a call that does nothing, built like an arm in that mode. In a graph, it returns its
     argument.
     """
     kept = tf.zeros(())

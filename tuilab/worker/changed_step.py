@@ -20,7 +20,7 @@ Change = Literal["xla", "graph", "float32", "mixed"]
 
 
 def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
-    """Load the folder afresh and call its step once; return the results and variables as arrays.
+    """Load the folder again and call its step once; return the results and variables as arrays.
 
     Without a change, Grappler is off, so ops run one by one as in eager mode.
     """

@@ -54,7 +54,8 @@ class Channel:
 
     def be_watched(self) -> None:
         """Start a guard that ends this process and its children when this process or its parent exits."""
-        # A worker may run inside another and inherit its mark; its guard must not end the outer one.
+        # If a worker runs inside another, it inherits the outer worker's mark; its guard must not end the
+        # outer worker.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
         processes.adopt()
@@ -123,7 +124,7 @@ class Channel:
 
     @staticmethod
     def _say_closed() -> None:
-        """Report that user code closed the worker's output, on standard error, which may still be open."""
+        """Report on standard error, which may still be open, that user code closed the worker's output."""
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 
@@ -151,7 +152,8 @@ class Channel:
         try:
             return stream.readline()
         except OSError as error:
-            with self._lock:  # `give_back` holds this lock forever; the close that it causes is not an error
+            # `give_back` holds this lock forever and then closes the output; that is not an error
+            with self._lock:
                 if error.errno == errno.EBADF:
                     self._say_closed()
                 self.leave()
@@ -159,7 +161,8 @@ class Channel:
     def give_back(self, kept: int, at: int) -> None:
         """Undo `from_stdio` for a program that replaces this one. No event can be sent afterwards.
 
-        The program finds its standard descriptors and `kept` at `at`; everything else is closed.
+        The program gets the original standard descriptors, and `kept` as descriptor `at`; all others are
+        closed.
         """
         self._lock.acquire()
         os.dup2(self._read_fd, STDIN)

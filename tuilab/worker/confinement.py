@@ -1,4 +1,4 @@
-"""Confine this process before it opens an untrusted model file.
+"""Confines this process before it opens an untrusted model file.
 
 A confined process and its children write only to their scratch folder, read only the software and the model,
 and open no TCP connections.
@@ -33,7 +33,9 @@ _SHARED = "/dev/shm"
 """CUDA shares memory between processes in this folder."""
 _OVER_OTHERS = (16, 17, 19, 21, 22, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
-MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN root reads any process's environment."""
+MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN, root can read the environment of any
+process.
+"""
 _PATHS = (
     *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
     *("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", guest.FOLDER, guest.COMPILED),
@@ -42,12 +44,12 @@ _PATHS = (
 
 
 def confined_scope() -> str:
-    """Return the scope this process is confined to, as `confined_to` does; "" if it is not confined."""
+    """Return the scope to which this process is confined, as `confined_to` does; "" if it is not confined."""
     return os.environ.get(HELD, "")
 
 
 def confine_if_asked() -> None:
-    """Confine this process if its environment asks for it and the kernel supports it.
+    """Confine this process if its environment requests it and the kernel supports it.
 
     Call before any thread starts. Raises OSError if the kernel refuses.
     """

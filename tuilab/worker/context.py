@@ -13,7 +13,7 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
 
 Tell = Callable[[str, float, float], None]
-"""Progress callback: stage, bytes done, total bytes."""
+"""Progress callback, called with the stage, the bytes done and the total bytes."""
 
 
 class Cancelled(BaseException):
@@ -39,7 +39,7 @@ class Context:
         self.gpus = Gpus.wanted(os.environ)
         self._cancelled: set[str] = set()
         self.question = ""
-        """Id of the question that is being answered; "" if none is."""
+        """Id of the question that is being answered; "" if there is none."""
         self.painted = threading.Event()
         self.turn = threading.Event()
         self.watched = True
@@ -68,8 +68,9 @@ class Context:
         self.send(Log(text=text, source="tuilab", run=run))
 
     def wait_turn(self, run: str) -> None:
-        """Pass the turn to the run's other workers and wait until it comes back. Raises Cancelled if a stop
-        was requested.
+        """Let the run's other workers take their turns; wait for the next turn of this one.
+
+        Raises Cancelled if a stop was requested.
         """
         self.turn.clear()
         self.check(run)
@@ -79,7 +80,10 @@ class Context:
         self.waits = False
 
     def keep(self, request: Measure, turn: bool = False) -> None:
-        """Also write the run's events to a file if requested; if the run waits for its turn, start then."""
+        """Also write the run's events to a file if requested.
+
+        If the run waits for its turn, writing starts only then.
+        """
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)
 
@@ -103,8 +107,9 @@ class Context:
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Stop waiting for `Painted` events, because no screen is left to send them. Safe from the reading
-        thread.
+        """Stop waiting for `Painted` events, because no screen is left to send them.
+
+        Callable from the reading thread.
         """
         self.watched = False
         self.painted.set()

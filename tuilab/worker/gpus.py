@@ -23,9 +23,9 @@ from tuilab.worker.channel import Channel
 
 FAILED = "TUILAB_GPUS_FAILED"
 WHY = "TUILAB_GPUS_WHY"
-"""Environment variable that holds why GPUs failed to open before the process replaced itself."""
+"""Environment variable that holds the reason why GPUs failed to open before the process replaced itself."""
 REQUESTS = "TUILAB_REQUESTS"
-"""Environment variable with the file descriptor that holds the requests from before the replacement."""
+"""Environment variable with the file descriptor from which the replacement reads the pending requests."""
 
 _ASKED = re.compile(rb'"device":"GPU:(\d+)"')
 _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
@@ -33,10 +33,10 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 
 @dataclass(frozen=True)
 class Gpus:
-    """GPU indices, in the machine's numbering.
+    """GPU indices, as numbered by the machine.
 
-    opened: in the order of this process's TensorFlow. failed: GPUs not to retry, for the reason `why`. count:
-    number of GPUs.
+    opened: in this process's TensorFlow, in its order. failed: GPUs not to retry, for the reason `why`.
+    count: number of GPUs.
     """
 
     opened: tuple[int, ...] = (0,)
@@ -150,7 +150,9 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """Return the request lines that `replace_process` kept; None if this process did not replace another."""
+    """Return the request lines that `replace_process` passed on; None if this process did not replace
+    another.
+    """
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

@@ -1,5 +1,5 @@
-"""Ends a run that hangs, because nobody may be there to stop it, for example under cron or after an SSH
-connection dropped.
+"""Ends a run that hangs. Nobody may be there to stop it, for example under cron or after a lost SSH
+connection.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ class HangWatch(threading.Thread):
     Finished rounds are kept.
 
     A run that waits for its turn does not count as hanging. The watch counts its own checks rather than the
-    time, so that a process which was suspended and resumed is not ended.
+    time, so that it does not end a process that was suspended and resumed.
     """
 
     def __init__(self, context: Context, run: str) -> None:
@@ -54,7 +54,7 @@ class HangWatch(threading.Thread):
         """
         sent, own, others, idle = -1, 0.0, 0.0, 0
         while not self._over.wait(LOOK_S):
-            used = time.process_time() - time.thread_time()  # without the time of these checks
+            used = time.process_time() - time.thread_time()  # minus the CPU time of these checks
             if self._context.waits or self._context.sent != sent or used - own >= BUSY_S:
                 sent, own, idle = self._context.sent, used, 0
                 continue

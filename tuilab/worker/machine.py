@@ -130,7 +130,10 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """Return the most likely cause that is visible without probing. `tuilab doctor` examines more."""
+    """Return the most likely reason for a missing GPU that can be seen without probing.
+
+    `tuilab doctor` examines more.
+    """
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
         return "this TensorFlow was built without CUDA"

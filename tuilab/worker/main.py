@@ -68,8 +68,9 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Return whether this process may serve the request. A confined process may not serve every request; the
-    caller then starts another worker.
+    """Return whether this process may serve the request.
+
+    If not, because it is confined, the caller starts another worker.
     """
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
@@ -127,7 +128,7 @@ def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests
     """Read requests forever. Cancellations take effect at once, even while the main thread is busy."""
     for line in channel.lines():
         _take(channel, context, inbox, line)
-    # The other side is gone. Unless a run must be finished, no call may keep the process alive.
+    # The other side has exited. Unless a run must be finished, no call may keep the process alive.
     channel.reader_gone()
     context.left_alone()
 

@@ -15,7 +15,7 @@ from tuilab.model.ops import names as op_names
 from tuilab.worker.measure.functions import called
 
 PER_BUCKET = 16
-"""Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
+"""Number of different values per bucket of a hash. With fewer, some buckets would stay empty."""
 MOST_WORDS = 100_000
 """Maximum number of words taken from a vocabulary."""
 MOST_DEPTH = 30
@@ -31,7 +31,7 @@ class Range:
 
     low: int = 0
     below: int = 0
-    """Exclusive limit of integers, for all columns that `columns` does not list."""
+    """Exclusive upper limit of integers in all columns that `columns` does not list."""
     columns: tuple[tuple[int, int], ...] = ()
     """Pairs of a column of the last axis and its exclusive limit."""
     flags: bool = False
@@ -95,14 +95,14 @@ Limit = Callable[[Any, Sequence[Optional[int]]], Optional[int]]
 
 
 def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the number of rows in the table of a gather. shape: of its first input."""
+    """Return the number of rows in the table of a gather. shape: shape of the op's first input."""
     axis = constant(op.inputs[2]) if op.type == "GatherV2" else None
     first = int(axis.flat[0]) if axis is not None else 0
     return shape[first] if -len(shape) <= first < len(shape) else None
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the smallest of the dimensions that a multi-part index addresses."""
+    """Return the smallest dimension that a multi-part index addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)
@@ -217,7 +217,7 @@ class _Walk:
                     sources[made.name] = sources.get(made.name, frozenset()) | within[result.name]
 
     def _use(self, op: Any, given: Sequence[_Sources], handles: Mapping[str, Any]) -> None:
-        """Record what an op shows about its inputs."""
+        """Record what an op reveals about its inputs."""
         if op.type in USES:
             at, limit = USES[op.type]
             below = (limit(op, _shape(op.inputs[0], handles)) or 0) if given[at] else 0

@@ -31,9 +31,9 @@ ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4
 """STREAM's rule: use three arrays, each at least four times the total size of the last-level caches."""
 MEMORY_SHARE = 8
-"""Use at most one eighth of host memory."""
+"""The measurement uses at most one eighth of the host memory."""
 SLICES = 4
-"""Number of slices that memory is processed in. On a busy machine, a short pass is more likely to be
+"""Number of slices in which memory is processed. On a busy machine, a short pass is more likely to be
 undisturbed.
 """
 PASS_BYTES = 32 * 2**20
@@ -134,7 +134,7 @@ def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 
     return best
 
 
-# Host memory.
+# Host memory
 
 
 def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], float]:
@@ -211,7 +211,8 @@ def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryR
         try:
             fused = tf.function(lambda x, y: x + 3.0 * y, jit_compile=True)
             fused(b, c)
-        # XLA does not support this device, so STREAM's Add, a single kernel, replaces the triad
+        # XLA does not support this device, so use STREAM's Add, which is a single kernel, instead of the
+        # triad
         except Exception:
             fused = tf.add
         triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(TRIES))

@@ -17,7 +17,7 @@ from tuilab.worker.machine import describe
 from tuilab.worker.temporary import keep_generated_code_apart
 
 LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
-"""Environment variable for tests: split the host's CPU into this many logical devices."""
+"""Environment variable for tests: the number of logical devices into which to split the host's CPU."""
 
 REPORT_EVERY_S = 0.5
 FIRST = [0.0] * 1_024
@@ -88,7 +88,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
 
 
 def _open(tf: Any, gpus: Sequence[Any]) -> None:
-    """Initialise the CPU and only these GPUs."""
+    """Initialise the CPU and only the given GPUs."""
     logical = int(os.environ.get(LOGICAL_CPUS, "1"))
     if logical > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]
@@ -108,7 +108,7 @@ def import_tensorflow() -> Any:
     """Import TensorFlow with garbage collection off, which saves a quarter of the time.
 
     Collections during the import free nothing. Afterwards the loaded objects are frozen, so later collections
-    skip them; otherwise each would take 0.1 s more.
+    skip them; otherwise, each collection would take 0.1 s longer.
     """
     gc.disable()
     try:

@@ -30,7 +30,7 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block of the mode whose turn it is; after the first round, one block of each mode."""
+        """Time one block in the mode whose turn it is. After the first round, time one block in each mode."""
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 
@@ -61,7 +61,7 @@ class Starts:
         return [(call, partial(self._copied, call, x)) for call in calls]
 
     def _copied(self, call: Callable[[], Any], x: Any) -> Any:
-        """Run the empty call with the same copies that an arm with copied inputs makes (`worker.build`)."""
+        """Run the empty call with the copies that an arm with copied inputs makes (`worker.build`)."""
         move_to(self._tf, x, f"/{self._device}")
         return self._tf.nest.map_structure(lambda value: value.numpy(), call())
 

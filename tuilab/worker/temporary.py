@@ -1,5 +1,5 @@
-"""Manages the folder for this process's temporary files. The process's guard deletes the folder; if it
-cannot, the next start does.
+"""Manages the folder for this process's temporary files. The process's guard deletes it; otherwise, the next
+worker to start does.
 """
 
 import contextlib
@@ -17,8 +17,8 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def folder_name() -> Path | None:
-    """Return the name of this process's folder, which no later process with the same id reuses; None unless
-    on Linux.
+    """Return the name of this process's folder, which a later process with the same id cannot reuse; None
+    except on Linux.
     """
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())

@@ -27,7 +27,7 @@ _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
 """Maximum number of characters quoted from an error of user code, before the line that raised it."""
 _NO_ROOM = "Dst tensor is not initialized."
-"""TensorFlow's whole message when a copy runs out of memory."""
+"""TensorFlow's entire message when a copy runs out of memory."""
 
 
 def cause(error: BaseException) -> str:
@@ -99,7 +99,8 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that fails to parse has no frames, and neither has traced code; the error itself names the line.
+    # A file that fails to parse has no frames, and traced code has none either; the error itself names the
+    # line.
     named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
     if not mine and not any(map(_is_own, named)):
         mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]

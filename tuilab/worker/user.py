@@ -66,7 +66,7 @@ from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
 
 BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _imported: set[int] = set()
-"""Ids of iterators that a file creates while it loads. All arms of the file share them."""
+"""Ids of iterators that the file creates while it is loaded. All arms of the file share them."""
 _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
@@ -243,7 +243,9 @@ def versions(scenario: Scenario) -> dict[str, str]:
 
 
 def _imported_files() -> list[Path]:
-    """Return the files of modules that are not part of Python, installed packages or tuilab."""
+    """Return the files of imported modules that belong to neither Python nor an installed package
+    nor tuilab.
+    """
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
     names = map(_file_of, list(sys.modules.values()))
@@ -344,7 +346,7 @@ def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
         try:
             element = next(iterator)
         except StopIteration:
-            # `repeat` would not do, because TensorFlow would add a prefetch after it.
+            # `repeat` cannot be used, because TensorFlow would add a prefetch after it.
             iterator = iter(dataset)
             element = next(iterator)
         return element if isinstance(element, tuple) else (element,)
@@ -408,7 +410,8 @@ def _described(returned: Any) -> str:
 def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the positional and keyword arguments of `return step, …`.
 
-    A single tuple holds all of them. A final dict with the step's parameter names holds keyword arguments.
+    A tuple as the only input holds all of them. A final dict with the step's parameter names holds keyword
+    arguments.
     """
     if len(inputs) == 1 and type(inputs[0]) in (tuple, list):
         return tuple(inputs[0]), {}

@@ -21,7 +21,7 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Descriptors from here on do not collide with those of the worker."""
+"""Descriptors from this number on do not collide with those of the worker."""
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64
 READY = b"ready"
@@ -47,7 +47,7 @@ def kill(pid: int) -> None:
 
 
 def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """In the forked child, take over the asking process's descriptors, environment and folder."""
+    """In the forked child, take over the requesting process's descriptors, environment and folder."""
     os.setsid()
     apart = [fcntl.fcntl(number, fcntl.F_DUPFD, APART) for number in descriptors]
     os.closerange(0, APART)

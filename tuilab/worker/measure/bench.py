@@ -25,8 +25,8 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """How a warm-up ended: busy seconds, number of calls, and whether timings were steady at the end and from
-    the start.
+    """How a warm-up ended: busy seconds, number of calls, and whether the timings were steady at the end, and
+    from the start.
     """
 
     seconds: float
@@ -39,10 +39,10 @@ class Warmth:
 class TimedArm:
     """An arm being timed: the number of calls per block, and its figures so far.
 
-    device: observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on the CPU although
-    another device computed. calls: per block. call_s: seconds per call, as last measured. visit_s: total
-    seconds of its last turn. counted: the work of the ops in a call of user code; of_graph: the work of a
-    model's graph. work: as reported. samples: seconds per call, one for each block.
+    device: the one that was observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on the
+    CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
+    visit_s: total seconds of its last turn. counted: the work of the ops in a call of user code; of_graph:
+    the work of a model's graph. work: as reported. samples: seconds per call, one for each block.
     """
 
     arm: Arm

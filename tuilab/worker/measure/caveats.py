@@ -1,4 +1,4 @@
-"""Words the caveats about figures."""
+"""Formulates the caveats about figures."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Share of a GPU's memory. A smaller reservation by TensorFlow is not reported."""
+"""Share of a GPU's memory. TensorFlow's reservation is reported only if it is larger."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
@@ -45,7 +45,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """Return the caveats about the GPUs that a run will use, before any round."""
+    """Return the caveats about the GPUs that a run will use, before the first round."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
@@ -86,7 +86,7 @@ def kept_memory(bench: Bench) -> list[Caveat]:
 
 
 def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
-    """Return a caveat if the wall clock was set during the run, as detected with a monotonic clock."""
+    """Return a caveat if the wall clock was changed during the run, as shown by a monotonic clock."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []

@@ -1,9 +1,9 @@
 """Counts a graph's work by op and scope: arithmetic, bytes accessed, and ops launched.
 
-TensorFlow's wheel does not expose XLA's cost analysis, which also counts a loop's body only once. So ops are
-counted by their shapes, as the compilers leave them: ops that no result needs are left out, constant
-expressions are folded, equal ops count once, called functions are followed, and loops count as often as they
-run if constants determine that. Ops that cannot be counted are listed.
+TensorFlow's wheel does not expose XLA's cost analysis, which counts a loop's body only once anyway. So ops
+are counted from their shapes, in the form that the compilers leave: ops that no result needs are left out,
+constant expressions are folded, equal ops count once, called functions are followed, and loops count as often
+as they run if constants determine that. Ops that cannot be counted are listed.
 """
 
 import itertools
@@ -70,7 +70,7 @@ class Counted:
     """The parts of a call, and the sizes of the memory that they read and write.
 
     arguments: inputs of the call itself, in order. state: variables and other memory that the graph holds.
-    results: what the call returns.
+    results: the outputs of the call.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -113,10 +113,10 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read from outside and leave behind, each counted
-        once.
+        """Return the bytes that these parts (default: all) read from outside and write for later use, each
+        counted once.
 
-        Excludes data that one part produces for another, because it may stay in a cache or a register.
+        Excludes data that one part produces for another, because it may stay in a cache or register.
         """
         some = self.parts if parts is None else parts
         read: dict[Key, float] = defaultdict(float)
@@ -179,7 +179,7 @@ def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
 def of_graph(
     graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
 ) -> Counted:
-    """Return the work of one run of a FuncGraph that computes these of its tensors and its side effects.
+    """Return the work of one run of a FuncGraph that computes these tensors and its side effects.
 
     shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
     belong to the call itself; the others are captured.
@@ -226,8 +226,8 @@ class _Graphs:
 
 
 class _Body:
-    """Walks one graph. Both mappings are by tensor name. lies: the memory of each tensor; holds: known
-    values.
+    """Walks one graph. Both mappings are by tensor name. lies: the memory that holds each tensor. holds:
+    known values.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class _Body:
         holds: dict[str, Any],
         written: str = "",
     ) -> None:
-        """written: prefix that the runtime gives to op names when it writes functions out."""
+        """written: prefix that the runtime gives to op names when it inlines functions."""
         self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
         self.written = written
         self.lies, self.holds = lies, holds
@@ -283,7 +283,7 @@ class _Body:
             self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
 
     def _new(self, op: Any) -> bool:
-        """Return True if the op runs: it does not depend on constants only, and no equal op ran before."""
+        """Return True if the op runs: it depends on more than constants, and no equal op ran before it."""
         if self.optimised.folds(op):
             if op.type == "Const":
                 for tensor in op.outputs:
@@ -429,7 +429,7 @@ class _Body:
         for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
             passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
             key = self.lies.get(operand.name)
-            # The loop updates variables and lists in place, however they are passed to it.
+            # The loop updates variables and lists in place, no matter how they are passed to it.
             inner.lies[tensor.name] = self._make(operand) if key is None else key
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
@@ -490,8 +490,8 @@ class _Body:
 
 
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
-    """Return the bytes that one execution reads from each input, and the bytes that it writes back to
-    each.
+    """Return the bytes that one execution reads from each input, and the bytes that it writes back into each
+    input.
     """
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
         return {}
@@ -521,7 +521,7 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
         return None, ""
 
 
-# Trip counts.
+# Trip counts of loops.
 
 
 class _NotKnown(Exception):
@@ -686,10 +686,9 @@ def _inputs_of(tensor: Any) -> set[str]:
 
 @contextmanager
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
-    """Count the eager ops and functions that this thread runs inside the context. Slows them, so do not time
-    them.
+    """Count the eager ops and functions that this thread runs inside the context.
 
-    arguments: the tensors that are the call's own.
+    This slows them down, so do not time them. arguments: the tensors that are the call's own.
     """
     from tensorflow.python.framework import op_callbacks
 
@@ -825,7 +824,7 @@ def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
         return {}
     try:
         return of_graph(graph, graph.outputs, shapes).loops
-    except Exception:  # for a graph that cannot be counted, the trip counts are unknown
+    except Exception:  # if the graph cannot be counted, its trip counts are unknown
         return {}
 
 
@@ -840,4 +839,4 @@ def _eager_bytes(tensor: Any) -> int:
 def _small_value(tensor: Any) -> Any:
     if (nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
         return None
-    return tensor._numpy()  # the public method is watched, so a call of it would be counted
+    return tensor._numpy()  # the public method is watched, so calling it would count as a read

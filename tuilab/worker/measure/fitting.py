@@ -26,13 +26,13 @@ measurements so far.
 LONGEST_CALL_S = 4.0
 """Seconds. A batch whose call would take longer is not tried."""
 GROWTH, TELLING, POINTS = 4, 0.25, 2
-"""The batch is multiplied by GROWTH until POINTS batches have each taken the share TELLING of the free
-memory.
+"""The batch is multiplied by GROWTH until POINTS batches have each used a share of at least TELLING of the
+free memory.
 """
 SAFE = 0.6
 """Maximum share of the free memory for a trial call, predicted by the line through the previous trials. The
 allocator may use a chunk of nearly twice the size for a tensor, and a call that does not fit waits ten
-seconds.
+seconds before it fails.
 """
 STRAIGHT = 0.1
 """Three peaks are on a line if the two slopes between them differ by at most this share."""
@@ -145,9 +145,8 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
     """Return the bytes at batch 0, and those per example.
 
     A line from the weights to a peak bounds the bytes per example from above, because a peak also contains
-    what does not grow with the batch (copies of weights), and chunks of up to twice the size of a tensor.
-    Such a peak makes a line between two peaks too flat or too steep, so that line counts only if a third
-    peak is on it.
+    memory that does not grow with the batch (copies of weights), and chunks of up to twice a tensor's size.
+    So a line between two peaks may be too flat or too steep; it is used only if a third peak is on it.
     """
     base = weights(tried)
     slope = min((each.peak - base) / each.batch for each in tried)
@@ -159,9 +158,11 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
 
 
 def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
-    """Return the batch whose call takes `limit` bytes; infinite if no call took more memory than is held
-    between calls. Memory that the smallest batch takes above the line counts as used, because copies leave
-    holes that are too small for the tensors of a large batch.
+    """Return the batch whose call takes `limit` bytes, judging by the peaks.
+
+    Infinite if no call took more memory than is held between calls. Memory that the smallest batch takes
+    above the line counts as used, because copies leave holes that are too small for the tensors of a large
+    batch.
     """
     base, slope = line_of(tried)
     base = max(base, tried[0].peak - slope * tried[0].batch)

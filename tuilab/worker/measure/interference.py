@@ -97,7 +97,7 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Return these readings moved by the growth from `a` to `b`, so that later differences exclude other
+        """Return these readings plus the growth from `a` to `b`, so that later differences exclude other
         workers' turns.
         """
         return Counters(
@@ -139,8 +139,9 @@ def pressure_since(before: Counters) -> Pressure | None:
 
 
 WINDOW_S = 0.25
-"""Long enough for the kernel's ticks to show other processes' use, and shorter than most of their
-activity."""
+"""Long enough for the kernel's ticks to show other processes' use, but shorter than most bursts of
+activity.
+"""
 
 
 class HostWatch:
@@ -166,7 +167,7 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End the round with that index. song: the slower of the canary's samples before and after it."""
+        """End the round with that index. song: the canary's slower sample, from before or after the round."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
@@ -217,7 +218,9 @@ def _throttled() -> float | None:
 
 
 def _busy() -> float | None:
-    """Return CPU seconds used by anyone, including other virtual machines, on the CPUs available to us."""
+    """Return the CPU seconds that all processes, including other virtual machines, used on the CPUs available
+    to us.
+    """
     every = psutil.cpu_times(percpu=True)
     mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]
     return sum(sum(times[:8]) - times.idle - getattr(times, "iowait", 0.0) for times in mine)

@@ -52,8 +52,9 @@ class SizesMemory:
         self._before = process_memory()
 
     def end(self, size: float) -> None:
-        """Record the memory that measuring the size took, at least `LEAST`. Size 0 is ignored: it tells
-        nothing about larger sizes.
+        """Record the memory that measuring the size took, at least `LEAST`.
+
+        Size 0 is ignored, because it predicts nothing about larger sizes.
         """
         if size > 0:
             self._taken[size] = max(LEAST, peak() - self._before)

@@ -8,14 +8,14 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Maximum bytes of an output that the optimiser folds into a constant, even if its inputs are small."""
+"""Maximum bytes of an output that the optimiser folds into a constant although its inputs are small."""
 
 
 class Optimised:
     """Finds, op by op in the graph's order, the ops that the optimiser folds or merges.
 
-    most: maximum bytes of an output that is folded into a constant; larger outputs are folded if their inputs
-    are as large. constants: bytes of each tensor that depends on constants only, by name.
+    most: maximum bytes of an output that is folded into a constant; larger outputs are folded only if their
+    inputs are as large. constants: bytes of each tensor that depends on constants only, by name.
     """
 
     def __init__(self, most: float = FOLDED) -> None:
@@ -48,7 +48,7 @@ class Optimised:
         return first
 
     def passed(self, sources: Iterable[Any], targets: Iterable[Any], into: "Optimised | None" = None) -> None:
-        """Mark constants across a call: on the function's inputs, or on the call's results."""
+        """Carry the known constants into a function's inputs, or out to the call's results."""
         into = into or self
         for source, target in zip(sources, targets, strict=False):
             if source.name in self.constants:
@@ -61,7 +61,7 @@ def stateful(op: Any) -> bool:
 
 
 def attributes(op: Any) -> bytes:
-    """Return everything except the inputs that distinguishes two ops of the same type."""
+    """Return everything but the inputs that distinguishes two ops of the same type."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()

@@ -36,12 +36,12 @@ LONGEST_S = 3.0
 the memory.
 """
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
-"""Seconds, and ops. A graph known to run at most this many ops may take this long."""
+"""Seconds, and ops. A graph that is known to run at most this many ops may take this long."""
 LARGEST = 4_000_000
 """Bytes. A larger profile takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""Approximate number of events: of all profiled calls; of a call apart from its ops; of an op launched from
-Python.
+"""Approximate limits and costs in profiler events: of all profiled calls; of one call apart from its ops; of
+one op launched from Python.
 """
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
 """Measuring Python's own time: seconds, minimum number of calls (one if long), maximum number of calls."""
@@ -131,8 +131,8 @@ def account_of(
 ) -> Account:
     """Return the account of a recording.
 
-    plain_s: seconds of a call without the profiler. device: observed to compute. own_python: measures the
-    seconds that Python's own code takes in some calls.
+    plain_s: seconds of a call without the profiler. device: the one that was observed to compute. own_python:
+    a function that measures the seconds that user code in Python takes in some calls.
     """
     if not found.calls or not any(found.phases.values()):
         return unknown(plain_s, "the profiler recorded no calls")
@@ -186,7 +186,7 @@ def _folders(tf: Any) -> tuple[str, ...]:
 class OwnClock:
     """Runs while Python executes code outside these folders.
 
-    A library function belongs to its caller. User code called back by TensorFlow counts as the user's own.
+    A library function belongs to its caller. User code that TensorFlow calls back counts as the user's own.
     """
 
     def __init__(self, folders: tuple[str, ...]) -> None:
@@ -196,7 +196,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return the seconds that Python's own code takes in one call."""
+        """Return the seconds that Python code outside these folders takes in one call."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)
@@ -249,7 +249,9 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
 
 
 def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
-    """Return seconds of equivalent calls without work; in eager mode with the same number of ops."""
+    """Return the seconds of equivalent calls without work. In eager mode, they have the same number
+    of ops.
+    """
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()
     call, often = empty_call(tf, cell.arm.mode, *(() if eager else given)), 50 if eager else 20

@@ -32,8 +32,8 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Share of the free memory that arms may use; the rest is for the system and for needs that workloads do not
-foresee.
+"""Share of the free memory that arms may use; the rest is for the system and for memory that workloads fail
+to predict.
 """
 
 _GROUP = Path("/sys/fs/cgroup")
@@ -64,8 +64,7 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     """Return a note if the arms of a point together need more memory than is free; "" otherwise.
 
-    All arms stay in memory while they take turns, so the last one may be refused, although some arms share
-    data.
+    All arms stay in memory while they take turns, so the last one may be refused, unless arms share data.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -100,7 +99,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that computed (`GPU:0`), judged by where the largest output is; "" if unknown."""
+    """Return the device that computed (`GPU:0`), judging by where the largest output is; "" if unknown."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -112,8 +111,8 @@ def decide_device(arm: Arm, seen: str, case: Case) -> str:
     """Return the device to report: the device observed from the ops, or else the device that the workload
     reports.
 
-    A copy to the host runs no op on the other side, so the workload's report counts. If no TensorFlow op ran
-    at all, the host's processor did the work.
+    A copy to the host runs no op on the other side, so the device that the workload reports is used. If no
+    TensorFlow op ran at all, the host's processor did the work.
     """
     if case.copies:
         return case.device
@@ -204,7 +203,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Report a call that does not compute the requested work, or calls that differ from each other."""
+    """Report calls that do not compute the requested work, or that differ from each other."""
     found: list[Found] = []
     try:
         if own is not None:
@@ -297,7 +296,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """Return the observations of one call; None if observing it failed."""
+    """Return the observations of one call; None if the observation failed."""
     bench.progress("recording the placement", arm=cell.arm.id)
     try:
         found = observe(

@@ -15,10 +15,10 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
     """Return for each cell the interval in rounds between its turns, so that `rounds` rounds fit into the
     limit.
 
-    costs: seconds of one block of each cell. If a round with all cells each time would exceed `limit_s`, the
+    costs: seconds of one block of each cell. If running all cells in every round would exceed `limit_s`, the
     time is shared max–min fair (water-filling): cheap cells keep all of their `rounds` turns, and expensive
-    cells share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, nor
-    the reverse.
+    cells share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, or
+    vice versa.
     """
     left, waiting, most = limit_s, len(costs), rounds
     turns = [rounds] * len(costs)
@@ -33,8 +33,8 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Return the finished cells that stay in the rounds, as indices into `finished` (seconds per block of
-    each).
+    """Return the finished cells that stay in the rounds, as indices into `finished`, the seconds per block of
+    each finished cell.
 
     Ratios pair blocks of the same round, so finished cells are worth keeping while others continue. The
     cheapest stay as long as their total cost does not exceed that of the unfinished ones, so a round takes at
@@ -120,7 +120,7 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Return True if a cell has reached the budget's rounds and precision, or if its time is over."""
+        """Return True if a cell has reached the budget's rounds and precision, or has used up its time."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed:

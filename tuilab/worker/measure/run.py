@@ -30,7 +30,8 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors. If other processes use less, roofs measured on a busy machine are measured again.
+"""Share of the processors. Once other processes use less, roofs measured on a busy machine are measured
+again.
 """
 
 
@@ -86,7 +87,7 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
     """Return True if roofs must be measured: a device has none, or it was busy when they were measured and is
     quiet now.
 
-    If an arm of the run exceeded its roofs, they are treated as measured on a busy machine (at `QUIET`).
+    If an arm of the run exceeded its roofs, they are treated as if measured on a busy machine (at `QUIET`).
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):

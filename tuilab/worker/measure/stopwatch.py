@@ -11,19 +11,22 @@ from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
 SYNCS_PER_BLOCK = 200
-"""Minimum length of a block in empty syncs, so that the sync's remaining jitter is below 1%."""
+"""Minimum length of a block, as a multiple of an empty sync, so that the sync's remaining jitter is
+below 1%.
+"""
 
 LEAD_IN_FROM = 4
 """Blocks of at least this many calls start with one untimed call.
 
-When cells take turns, the first call of a block finds the caches full of its predecessor's data. This makes a
-0.13 ms graph call 50% slower, and would raise a 5 ms block 2% above the cost of repeated calls."""
+When cells take turns, the first call of a block finds the caches full of the previous cell's data. This makes
+a 0.13 ms graph call 50% slower, and would raise a 5 ms block 2% above the cost of repeated calls.
+"""
 
 EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Return a function that waits until one device is idle, whatever the others do."""
+    """Return a function that waits until one device is idle, regardless of the other devices."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):

@@ -27,8 +27,8 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time at later points of a sweep: the process is warm and only the function is
-new.
+"""Share of the usual warm-up time at later points of a sweep, where the process is warm and only the function
+is new.
 """
 WARM_CPU = 0.5
 """Warm-up share for a CPU, which reaches its clock within milliseconds; a GPU takes up to a second."""
@@ -158,7 +158,10 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """Report how the time of a call is split. Optional: if it fails, the arm's figures are kept."""
+        """Report how the time of a call is split.
+
+        This step is optional: if it fails, the arm's figures are kept.
+        """
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
@@ -192,9 +195,10 @@ class _Point:
 
 
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
-    """Return the arms that answer the question first (one graph arm per device), and the others.
+    """Return the arms to measure first (one graph arm per device), and the others.
 
-    A preset may have fifty arms, and each takes a second or more to build.
+    The first ones already answer the question. A preset may have fifty arms, each of which takes a second or
+    more to build.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -214,8 +218,8 @@ REFINING = 0.25
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
     """Measure every point, then refine. A failing point or arm does not stop the others. Raises Cancelled.
 
-    limit_s: for the rounds of one point. A sweep has four times as much for all points, split evenly; unused
-    time passes to later points.
+    limit_s: seconds for the rounds of one point. A sweep has four times as much for all points, split evenly;
+    unused time passes to later points.
     """
     sweep = bench.request.sweep
     # Refine only in a single process that measures all points: several workers would choose different sizes,
@@ -240,7 +244,7 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
 def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
-    """Measure a point, unless it would need more memory than is free, judged by the memory of smaller
+    """Measure a point, unless it would need more memory than is free, judging by the memory of smaller
     points.
     """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
@@ -270,8 +274,8 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """For an arm that ran at no point, report its failure, or otherwise its last refusal, for the
-    whole arm.
+    """For an arm that ran at no point, report its failure, or else its last refusal, for the arm as
+    a whole.
     """
     for arm, trouble in worst.items():
         if not bench.ran(arm):

@@ -1,6 +1,6 @@
 """Checks that a call computes what was requested and that all calls are alike.
 
-A call is not fast if its work was optimised away.
+A call whose work was optimised away only seems fast.
 
 The requested work is the traced function; the work done is what the placement pass observed. Some calls of
 user code are also watched, to find what they trace, print, draw, build or pass out of TensorFlow.
@@ -31,15 +31,17 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""Maximum share of the requested work that may be missing: valid graphs fold windows, masks and indices."""
+"""Maximum share of the requested work that may be missing: valid graphs also fold some work, such as windows,
+masks and indices.
+"""
 LEAST_LEFT = 0.1
 """Minimum share of the requested work that an XLA program must contain. Both are rough counts."""
 OF_A_STRING = 100.0
-"""Assumed operations per string of a string op, which reads characters and allocates memory."""
+"""Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
 """Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""Minimum share of the work that must have been merged before it is reported."""
+"""If at least this share of the work was merged, it is reported."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -53,7 +55,7 @@ def of_graph(
     program: float | None = None,
     executed: Callable[[], Counter[str]] | None = None,
 ) -> list[Found]:
-    """Return doubts about missing work, comparing a graph's trace with the ops observed to run.
+    """Return doubts about missing work, from a comparison of a graph's trace with the ops that ran.
 
     program: rough operations of the compiled module; XLA only. executed: counts the op types of a profiled
     call; used if most of the work depends on constants only, which the runtime may fold after `nodes`.
@@ -67,7 +69,7 @@ def of_graph(
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
-            # A loop's op appears once in the graph, however often it runs.
+            # A loop's op appears only once in the graph, no matter how often it runs.
             ran[computes(node.op)] += 1 if LOOPED.search(node.name) else node.count
     if mode == "graph" and executed and sum(asked.constant.values()) >= MOST_GONE * asked.total:
         ran = executed()
@@ -112,7 +114,7 @@ class Asked:
         self._add(graph, Optimised(math.inf), used=True)
 
     def _add(self, graph: Any, optimised: Optimised, *, used: bool) -> None:
-        """optimised: knows which inputs of the graph depend on constants only."""
+        """optimised: determines which inputs of the graph depend on constants only."""
         needed = ops_needed(graph, graph.outputs) if used else set()
         for op in graph.get_operations():
             wanted = op.name in needed
@@ -151,7 +153,7 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that was removed, less the ops that ran beyond the live ops of their
+        """Return the removable work that was removed, minus the ops that ran beyond the live ops of their
         type.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
@@ -159,7 +161,7 @@ class Asked:
 
 
 def _work(op: Any) -> float:
-    """Return the rough operations of an op, at least one for each result; unknown sides count as 32."""
+    """Return the rough operations of an op, at least one for each result; unknown dimensions count as 32."""
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
     of = shaped(op, unknown=OF_UNKNOWN)
@@ -199,7 +201,7 @@ INSTEAD = {
     "evaluate": "model.test_on_batch(x, y)",
     "predict": "model(x)",
 }
-"""The single step that a graph can contain, for each of Keras' loops over batches."""
+"""The single step that a graph can contain, for each Keras loop over batches."""
 
 
 class KerasLoop(Exception):

@@ -16,10 +16,10 @@ MIN_WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The difference of the earlier window from the later one, as shares of the later one; positive if the
-    earlier one was slower.
+    """The difference of the earlier window from the later one, as a share of the later one's figure. Positive
+    if the earlier window was slower.
 
-    Infinite if the later window's figure is 0 and the earlier one's is not.
+    Infinite if only the later window's figure is 0.
     """
 
     mean: float
@@ -87,7 +87,8 @@ def warm_up(
     tell: Callable[[float], None] = lambda per_call_s: None,
     settles_in: int = 0,
 ) -> Warmth:
-    """Call the cell until it has been busy for `busy_s` and its timings are steady, or for `limit_s`.
+    """Call the cell until it has been busy for `busy_s` and its timings are steady, or until `limit_s` is
+    over.
 
     Doubles the calls per block until a block is long enough. The second call counts as the first sample
     (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
@@ -119,7 +120,7 @@ def warm_up(
             break
     if settles_in and not warm:  # that many calls would have exceeded the time limit
         warm = steady(samples, visits[-1], limit_s)
-    # The last block alone may have been interrupted, and these figures decide how turns are shared out.
+    # The last block alone may have been interrupted, and these figures determine how the turns are shared.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
     return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
 

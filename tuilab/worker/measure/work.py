@@ -19,13 +19,16 @@ from tuilab.worker.tracebacks import text_of
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Declare the work of every requested arm, even if its device is missing. User code declares none."""
+    """Yield the declared work of every requested arm, even if its device is missing. User code
+    declares none.
+    """
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
         try:
             work = bench.workload.work(values, arm)
-        except Exception as error:  # this code belongs to an installed workload; its arms are measured anyway
+        # this code belongs to an installed workload; if it fails, measure its arms anyway
+        except Exception as error:
             bench.context.log(
                 f"{arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
             )
@@ -34,7 +37,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Count the work of user code, from its graph or from the ops observed in a call."""
+    """Yield the counted work of user code, from its graph or from the ops observed in a call."""
     if bench.workload.work is not None:
         return
     trace = getattr(timed.case.function, "get_concrete_function", None)
@@ -61,8 +64,7 @@ _BY_DATA = "its number of iterations depends on the data"
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops the arithmetic of the eager arm, which counts each trip.
 
-    Without an eager arm, the loop's name in the report includes how to count it. The arms may come in any
-    order.
+    Without an eager arm, the loop's name in the report says how to count it. The arms may come in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
@@ -186,7 +188,9 @@ def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
 
 
 MOST_ROWS = 500
-"""Maximum number of rows in `Work.each`. If a call has more kinds of kernels, only the sum is reported."""
+"""Maximum number of rows in `Work.each`. If a call has more kinds of kernels than this, only the sum is
+reported.
+"""
 
 
 def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:

@@ -18,7 +18,7 @@ from tuilab.worker.models.opening_limits import limited
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
-"""Seconds between progress reports. A model that opens faster is not reported."""
+"""Seconds between progress reports. If a model opens faster, no progress is reported."""
 LEAST_TOLD = 20_000_000
 """Bytes. Reading progress is reported only for models of at least this size."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
@@ -55,7 +55,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            # The stage text includes the size in MB. For smaller models, progress would read "0 of 1".
+            # The stage text includes the size in MB. For a small model, it would read "0 of 1".
             told = weighs if weighs > LEAST_TOLD else 0
             stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
             tell(stage, min(read, told), told)

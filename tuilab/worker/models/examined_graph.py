@@ -66,8 +66,8 @@ class Examined:
     def _ambiguous(self) -> Counter[str]:
         """Count the functions that share their name with another function or with a TensorFlow op.
 
-        TensorFlow never writes such a graph. If it were accepted, the file could make TensorFlow run another
-        function than the examined one.
+        TensorFlow never writes such a graph. If it were accepted, the file could make TensorFlow run a
+        function other than the examined one.
         """
         from tensorflow.python.framework import op_def_registry
 
@@ -80,7 +80,7 @@ class Examined:
         """Return the functions that nothing runs, because only the saver's nodes refer to them."""
         objects = self._graph.object_graph_def
         used = set(objects.concrete_functions)
-        for each in objects.nodes:  # an object can name a function that is missing from that list
+        for each in objects.nodes:  # an object may name a function that this list lacks
             used.update(
                 (*each.function.concrete_functions, each.bare_concrete_function.concrete_function_name)
             )
@@ -131,7 +131,7 @@ class Examined:
         return node is not None and node.op == "Const" and b".." not in _text(node)
 
     def _run(self) -> set[str]:
-        """Return the nodes that a signature, an initializer or a variable's initial value needs."""
+        """Return the nodes needed by a signature, an initializer or a variable's initial value."""
         from tensorflow.core.framework.variable_pb2 import VariableDef
 
         starts: list[str] = []

@@ -38,7 +38,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each open dimension. batch: its initial value, 0 if unknown."""
+    """Return a parameter for each open dimension. batch: initial value of the batch size, 0 if unknown."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -78,15 +78,15 @@ def limit_of(error: Exception) -> int:
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError because `--input` was given for a model that does not need it. how: how the model
-    states its inputs.
+    """Raise InputError because `--input` was given for a model that does not need it. how: where the model
+    describes its inputs.
     """
     expected = f"no shape: the model defines its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
 
 
 class Made:
-    """Generates arrays, the same ones each time."""
+    """Generates arrays, always the same ones."""
 
     def __init__(self, tf: Any) -> None:
         self._tf, self._np = tf, np
@@ -195,14 +195,14 @@ class Given:
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self._whole = self._data is not None and self._is_whole()
-        """True if the given inputs are a single call, rather than examples from which a batch is taken."""
+        """True if the given inputs are those of a single call, not examples from which to take a batch."""
         self.open = () if self._whole else self._open_dimensions()
         """Names of the dimensions that can be set."""
         self.most: dict[str, int] = {}
         """Maximum size of each dimension except the batch, in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
-        """For each dimension, the minimum size that works and the number of which sizes must be a multiple; 0
-        if only the minimum works.
+        """For each dimension, the minimum size that works, and the factor of which each size must be a
+        multiple. The factor is 0 if only the minimum works.
         """
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
@@ -214,7 +214,9 @@ class Given:
             self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
-        """Pair row splits with their values: TensorFlow names the parts of `ids` `ids` and `ids_1`."""
+        """Pair row splits with their values: TensorFlow calls the two parts of `ids` by the names `ids` and
+        `ids_1`.
+        """
         splits = [name for name, each in self._known.items() if each.splits]
         others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]
         pairs = {}
@@ -299,7 +301,7 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Return the minimum size of a dimension and the number of which sizes must be a multiple, as in
+        """Return the minimum size of a dimension, and the factor of which each size must be a multiple, as in
         `takes`.
         """
 
@@ -482,7 +484,10 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """Return that many examples, repeated if there are too few. Other dimensions must be large enough."""
+    """Return that many examples.
+
+    Examples are repeated if there are too few; other dimensions must be large enough.
+    """
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
         raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")
     rows = np.take(array, range(at[0]), axis=0, mode="wrap")

@@ -84,7 +84,7 @@ class _Opened:
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
         if model is None:
-            config = with_policy(self.config, policy)  # a copy, because Keras consumes the dictionary
+            config = with_policy(self.config, policy)  # a copy, because Keras modifies the dictionary
             with tf.device(device):
                 model = _keras().saving.deserialize_keras_object(config, safe_mode=not self.trust)
                 _set(model, self.loaded)
@@ -385,7 +385,7 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """Return the description with this policy in each layer that computes in float32, including quantised
+    """Return the description with this policy set in each layer that computes in float32, including quantised
     layers.
     """
     if isinstance(config, list):
@@ -502,8 +502,8 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """Return the member as a seekable stream, because a stream of `ZipFile.open` seeks back by re-reading
-    from the start.
+    """Return the member as a seekable stream, because a `ZipFile.open` stream re-reads from the start to seek
+    back.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
@@ -616,7 +616,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
         if table is not None:
             text = f"{shown} reads the file {sanitize_line(str(table), 100)}"
             raise InputError(name, text, "a table inside the model, or --trust")
-    # Keras finds a registered function by its `config`, and a class by its registered name.
+    # Keras finds a registered function by its `config`, but a class by its registered name.
     named = inner if kind == "function" else part.get("registered_name", kind)
     if kind in _VALUES or (isinstance(named, str) and named in known) or (module is None and kind in known):
         return
@@ -641,7 +641,9 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if the vocabulary or its weights are in the description itself, not in another file."""
+    """Return True if the description itself, rather than another file, contains the vocabulary and its
+    weights.
+    """
     if isinstance(value, dict):
         inner = value.get("config")
         value = inner.get("value") if isinstance(inner, dict) else inner

@@ -178,7 +178,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note that says what a Keras 2 SavedModel lacks and how to get it."""
+    """Return a note that says what is missing in a SavedModel from Keras 2, and how to get it."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -224,7 +224,7 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """Return notes on what the graph may do besides computing. Raises InputError if these ops need trust."""
+    """Return notes on what the graph may do besides computing. Raises InputError if that requires trust."""
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

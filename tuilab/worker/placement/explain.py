@@ -76,7 +76,9 @@ def _dtype(tf: Any, text: str) -> str:
 
 
 def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:
-    """Return the counterfactual for `dtype`, or for the first dtype that the op accepts if ""."""
+    """Return TensorFlow's response if `dtype` is forced onto the GPU; if "", the first dtype that the op
+    accepts.
+    """
     preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
     chosen = dtype or next(iter(preferred), "float32")
     return forced(tf, kernels, {kernels.main: chosen} if kernels.main else {})
@@ -89,7 +91,7 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
     watched = [_placement(context, workload, scenario, arm) for arm in question.arms]
     named = zip(watched, labels(question.arms), strict=True)
     arms = tuple(msgspec.structs.replace(placement, label=name) for (placement, _), name in named)
-    # Apart from optimisations, the ops are the same on every device, so use those of one device.
+    # Apart from optimisations, the ops are the same on every device, so use the ops of one device.
     observed = [seen for _, seen in watched if seen is not None]
     device = observed[0].device if observed else None
     rows = united([seen.forecast for seen in observed if seen.device == device])
@@ -148,7 +150,7 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
         return ""
-    # Skip ops of an input pipeline: they run on the host even if a GPU could run them.
+    # Skip ops of an input pipeline: they run on the host even if a GPU could.
     ran = [node for node in ops_of(arm.nodes) if node.gpu is not None or not node.on_host]
     stuck = [node for node in ran if node.on_host]
     total, off = (sum(node.count for node in nodes) for nodes in (ran, stuck))

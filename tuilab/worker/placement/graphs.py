@@ -15,7 +15,7 @@ from tuilab.worker.placement.shapes import Sizes, constant_bytes
 # Suffix of the name of the last of several unary ops that the optimiser merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
-"""Part of the name of a node in a loop, after each loop's own name."""
+"""Part of the name of a node in a loop. It follows each loop's own name."""
 _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 
 
@@ -88,8 +88,8 @@ def flattened(graph: Any) -> dict[str, Written]:
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """Return a body's nodes by name; the nodes of a call are under the call's name. library: name →
-    FunctionDef or None.
+    """Return a body's nodes by name; the names of a call's nodes start with the name of the call. library:
+    name → FunctionDef or None.
     """
     nodes: dict[str, Written] = {}
 

@@ -59,9 +59,9 @@ class OpKernels:
     def main(self) -> str:
         """The type attribute that users mean by the op's dtype; "" if it has none.
 
-        This is the type of the data: an attribute that an input and an output share, else `dtype`, else that
-        of the first typed input, else of an output. An attribute limited to index types counts only without
-        any other.
+        This is the type of the data: an attribute shared by an input and an output, or else `dtype`, or else
+        that of the first typed input or output. An attribute limited to index types counts only if there is
+        no other.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]
@@ -99,8 +99,9 @@ class OpKernels:
         return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
-        """Return the kernel that a GPU would run for these types, or None. Prefers a GPU kernel to a DEFAULT
-        one.
+        """Return the kernel that a GPU would run for these types, or None.
+
+        Prefers a GPU kernel over a DEFAULT kernel.
         """
         for device in ("GPU", "DEFAULT"):
             fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
@@ -135,7 +136,7 @@ class OpKernels:
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
         """Return True if all data results of `kernel` are in host memory, as for `ZerosLike` on int32.
 
-        Outputs of another type than the data, such as that of `Shape`, do not count.
+        Outputs with a type different from the data's, such as that of `Shape`, do not count.
         """
         host = self.host_arguments(kernel, types)
         data = self.data_arguments(types)
@@ -152,8 +153,7 @@ class OpKernels:
 
 
 def argument_at(arguments: Sequence[Argument], index: int, total: int) -> int | None:
-    """Return the position of the argument that contains the tensor at `index` of `total`; None if there is
-    none.
+    """Return the position of the argument that contains tensor `index` out of `total`; None if there is none.
 
     At most one argument may stand for several tensors.
     """

@@ -42,8 +42,8 @@ def body(name: str) -> Body:
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
     """Yield each op of such a function by name, as tf.data places it.
 
-    tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, whatever
-    scope encloses the dataset; a scope inside the function takes effect if that device has a kernel.
+    tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, regardless
+    of any scope around the dataset. A scope inside the function takes effect if its device has a kernel.
     """
     for path, node in nodes.items():
         if node.op not in HIDDEN and node.op not in CALLS:

@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Whether a GPU of this build would run an op whose data is on the GPU, and why."""
+    """Whether a GPU of this build would run an op whose data is on the GPU, with the reason."""
 
     gpu: bool
     reason: Reason
@@ -150,7 +150,8 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
         )
     if registered and dtype:
-        # The GPU kernels of such an op, for example Qr, use host memory, so the CPU computes those types too.
+        # The GPU kernels of such an op, for example Qr, use host memory, so the CPU computes these types as
+        # well.
         return Reason(
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",
@@ -191,7 +192,7 @@ def is_pipeline(op: str) -> bool:
 
 
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
-    """Return every reason for the op's placement, with the first sufficient one first.
+    """Return every reason for the op's placement, starting with the first sufficient one.
 
     Follows the order of TensorFlow's decision: no GPU, the input pipeline, the device that the code
     requested, kernels, their memory, resources, colocation.
@@ -256,7 +257,7 @@ def _unknown(placed: Placed) -> Reason:
 
 
 def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
-    """Return one clause for the log: the first cause and, without a GPU, the other causes that apply."""
+    """Return one clause for the log: the first cause and, if there is no GPU, the other causes that apply."""
     first = reasons[0]
     if first.code != "no-gpu" or len(reasons) == 1:
         return first.text

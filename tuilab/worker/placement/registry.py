@@ -60,7 +60,7 @@ def op_names() -> tuple[str, ...]:
 def find(text: str) -> str | None:
     """Return the op that `text` names, exactly or in a common spelling (`matmul`, `tf.linalg.mat_mul`).
 
-    For a oneDNN op, which appears in the log of a CPU, returns the op that it implements.
+    For a oneDNN op, which may appear in the log of a CPU, returns the op that it implements.
     """
     names = op_names()
     text = plain(text) if plain(text) in names else text

@@ -29,9 +29,9 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 class Row:
     """A row of the log.
 
-    runs: the call dispatches this op, or its graphs contain it. works: it computes rather than passes data
-    on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic: rough
-    operations of an XLA program; None if unknown.
+    runs: the call dispatches this op, or its graphs contain it. works: it computes rather than only passing
+    data on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic:
+    rough operations of an XLA program; None if unknown.
     """
 
     node: Node
@@ -155,7 +155,7 @@ class Rows:
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
         """Return the op to look up: the original one, if the optimiser replaced it with a CPU-only op.
 
-        For several merged ops, returns the first that no GPU would run, else the last.
+        Of several merged ops, returns the first that no GPU would run, or else the last.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

@@ -1,4 +1,4 @@
-"""Infers the bytes of a graph's edges from the shapes of the call's arguments."""
+"""Computes the bytes that pass along a graph's edges, from the shapes of the call's arguments."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ _RESULTS = ("_Retval", "_DeviceRetval")
 
 
 class Sizes:
-    """The bytes of each node's outputs, if they are known before the graph runs."""
+    """The bytes of each node's outputs, if known before the graph runs."""
 
     def __init__(self, graph: Any, shapes: Shapes) -> None:
         self._source, self._shapes = graph, shapes
@@ -57,7 +57,7 @@ def _imported(source: Any, shapes: Shapes) -> Any:
         with graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError):
-        # Only the runtime can create some op of this graph, so report unknown sizes instead of wrong ones.
+        # Only the runtime can create one of this graph's ops, so report unknown sizes instead of wrong ones.
         return tf.Graph()
     return graph
 

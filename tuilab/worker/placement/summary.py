@@ -84,7 +84,7 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Return why the work was not on the requested device: the reason of the first op that should have run
+    """Return why the work was not on the requested device: the reason for the first op that should have run
     there.
     """
     working = [row.node for row in rows if row.works and row.node.reason]
@@ -96,7 +96,7 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
 
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
-    """Return a forecast for each op that runs, equal ones in one row."""
+    """Return a forecast for each op that runs, with equal forecasts in one row."""
     return merge_forecasts(
         [
             ForecastRow(

@@ -1,4 +1,4 @@
-"""Words an op's verdict for users, for one dtype or over all dtypes that it accepts. Pure functions."""
+"""Formulates an op's verdict for users, for one dtype or for all dtypes that it accepts. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -57,7 +57,7 @@ def _over_all(kernels: OpKernels, gpu_kernels: bool) -> Forecast:
 
 
 def kernel_lines(kernels: OpKernels) -> tuple[KernelLine, ...]:
-    """Return a line for each kernel; kernels of one device with the same host arguments share a line."""
+    """Return a line for each kernel. Kernels for one device with the same host arguments share a line."""
     every = kernels.allowed.get(kernels.main, ())
     lines: dict[tuple[str, tuple[str, ...]], set[str] | None] = {}
     for kernel in kernels.kernels:

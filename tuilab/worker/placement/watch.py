@@ -45,10 +45,10 @@ class EagerOp:
 
 @dataclass
 class FunctionCall:
-    """A tf.function call. graphs: as the runtime optimised and partitioned them; none under XLA.
+    """A tf.function call. graphs: as optimised and partitioned by the runtime; none under XLA.
 
-    shapes: of the arguments; for a variable's handle, of the variable. arguments, fresh: the argument
-    tensors, and those that have no copy on the program's device yet; for XLA functions only.
+    shapes: those of the arguments; for a variable's handle, that of the variable. arguments, fresh: the
+    argument tensors, and those that have no copy on the program's device yet; for XLA functions only.
     """
 
     name: str
@@ -77,8 +77,8 @@ class Copy:
 class WatchedCall:
     """Everything that was observed, in the order of first appearance.
 
-    pipelines: the functions passed to tf.data, by name. strangers: tensors on another device than the eager
-    op that took them, and not produced by this call.
+    pipelines: the functions passed to tf.data, by name. strangers: tensors that this call did not produce and
+    that are on a device other than their eager op's.
     """
 
     ops: dict[EagerOp, int] = field(default_factory=dict)
@@ -143,13 +143,13 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     plain_call = ctx.call_function
 
     def call_function(name: bytes, *rest: Any) -> Any:
-        # Other options would make XLA compile again, and it exports no graph anyway.
+        # Under other options, XLA would compile again, and it exports no graph anyway.
         ctx.function_call_options = options if is_xla(ctx, name) else marked
         return plain_call(name, *rest)
 
     ctx.call_function = call_function
     ctx.enable_graph_collection()
-    # An op that failed under observation leaves its graph behind. Run any op to export that graph, and drop
+    # An op that failed under observation leaves its graph behind. Run any op to export that graph, then drop
     # it.
     gen_control_flow_ops.no_op()
     ctx.export_run_metadata()
@@ -226,7 +226,7 @@ class _Recorder:
     def _fresh(self, tensor: Any, device: str) -> bool:
         """Return True if no earlier op on `device` needed this tensor.
 
-        This includes a small integer on the op's own GPU, because the kernel may need it in host memory.
+        Also True for a small integer on the op's own GPU, because the kernel may need it in host memory.
         """
         here = short(tensor.backing_device)
         if id(tensor) in self._residents or (here == device and not _may_go_to_host(tensor, device)):

@@ -74,7 +74,7 @@ def summarise(
 ) -> Profile:
     """Return the profile of one arm from its recording.
 
-    own: measures the seconds that Python code takes in some calls.
+    own: a function that measures the seconds that user code in Python takes in some calls.
     """
     recording = read(taken.data)
     found = activity(recording.lines)

@@ -1,4 +1,4 @@
-"""Runs a few calls under TensorFlow's profiler, in a separate pass, and as many calls without it for
+"""Runs a few calls under TensorFlow's profiler, in a separate pass, and the same number without it for
 comparison.
 """
 
@@ -24,7 +24,10 @@ FEWEST, MOST = 3, 50
 LONG_S = 0.1
 """Seconds. If a call takes longer, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Seconds and maximum number of the unprofiled blocks before the profiled block; the same again after it."""
+"""Seconds and maximum number of the unprofiled blocks before the profiled block.
+
+The same limits apply after it.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
 
-    Enters the scope once the profiler runs, so that elements which a pipeline prepared during the start are
-    used up first.
+    Enters the scope once the profiler runs, so that elements prepared by a pipeline during the start are used
+    up first.
     """
     profiler = tf.profiler.experimental
 

@@ -26,7 +26,7 @@ NOTHING = Workload(
 
 class _Silence:
     def send(self, event: Event) -> None:
-        """Discard events: nobody listens to the rounds of a self-test."""
+        """Discard events, because nobody listens to the rounds of a self-test."""
 
 
 def spin(seconds: float) -> None:
@@ -37,7 +37,7 @@ def spin(seconds: float) -> None:
 
 
 def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench:
-    """Return a bench for arms on the processor. Runs end after `rounds` rounds or at the limit."""
+    """Return a bench for arms on the processor. Runs end after `rounds` rounds or at the time limit."""
     budget = Budget(
         name="quick", warm_s=0.0, warm_limit_s=0.0, precision=float("inf"), rounds=rounds, limit_s=limit_s
     )
@@ -61,7 +61,7 @@ def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> Ti
 
 
 def by_round(bench: Bench, cells: Sequence[TimedArm]) -> list[dict[int, float]]:
-    """Measure the cells from scratch; return seconds per call by round for each."""
+    """Measure the cells from scratch; return each cell's seconds per call, by round."""
     for one in cells:
         one.samples.clear()
     budget = bench.request.budget

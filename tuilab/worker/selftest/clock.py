@@ -37,7 +37,7 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """Compare the clock with the system's real-time clock, which network time corrects."""
+    """Compare the clock with the system's real-time clock, which is corrected over the network."""
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Check spins of known lengths, 50 µs to 100 ms, measured by the engine's own rounds."""
+    """Check spins of known length, 50 µs to 100 ms, measured by the engine's own rounds."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -81,10 +81,11 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Return slope and constant (seconds) of read over true seconds, by least squares of relative errors.
+    """Return the slope and the constant (seconds) of measured over true seconds, by least squares of relative
+    errors.
 
-    read = slope · true + constant; divided by true it is a line in 1 / true. The constant is the
-    interpreter's overhead around each spin, 2% of the shortest one, and not the clock's error.
+    measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant is the
+    interpreter's overhead around each spin: 2% of the shortest spin, and not an error of the clock.
     """
     # Written out, because `linear_regression` of Python's statistics needs Python 3.10.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]

@@ -24,10 +24,11 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """Return how many of `runs` an event with that probability reaches by chance, at the 99th percentile.
+    """Return in how many of `runs` an event with that probability may occur by chance (99th percentile).
 
-    known_from: number of trials that the rate was estimated from. Normal approximation to the binomial with
-    continuity correction; otherwise a true rate of 5% would fail every other time.
+    known_from: number of trials from which the rate was estimated. Uses the normal approximation to the
+    binomial distribution with continuity correction. Without this allowance, a true rate of 5% would fail
+    every other time.
     """
     spread = math.sqrt(runs * rate * (1 - rate) * (1 + runs / known_from))
     return math.ceil(runs * rate + NormalDist().inv_cdf(CHANCE) * spread + 0.5) - 1
@@ -43,7 +44,7 @@ class Noise:
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the smallest difference that nine of ten runs on this machine detect (median of the
+        """Return the smallest difference that nine out of ten runs on this machine detect (median of the
         runs).
         """
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
@@ -99,8 +100,8 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     """Check how often a call is judged slower than itself if 5% of its time is added as a spin.
 
-    The detection rate depends on the machine's noise. The expected rate comes from the runs of the call
-    against itself, with 5% added to one side of each. The check fails only if the engine detects the spin
+    The detection rate depends on the machine's noise. The expected rate comes from the runs that compare the
+    call with itself, with 5% added to one side of each. The check fails only if the engine detects the spin
     less often.
     """
     runs = 400 if long else 100
@@ -150,8 +151,8 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """Return how many of `runs` runs must find the difference: nine of ten, or the share expected from the
-    noise.
+    """Return how many of `runs` runs must detect the difference: nine out of ten, or the share expected from
+    the noise.
 
     expected: that share, estimated from `known_from` runs with the same noise.
     """

@@ -48,7 +48,9 @@ def forked(context: Context) -> Optional[Check]:
 
 
 def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
-    """Check that the log times of both kinds have the same mean, by Student's t with pooled variance."""
+    """Check that the log times for both kinds of process have the same mean, by Student's t with pooled
+    variance.
+    """
     free = len(forks) + len(fresh) - 2
     squares = sum((len(logs) - 1) * statistics.variance(logs) for logs in (forks, fresh))
     error = math.sqrt(squares / free * (1 / len(forks) + 1 / len(fresh)))

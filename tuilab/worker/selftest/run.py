@@ -40,7 +40,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """Summarise all checks in one sentence. On a busy machine they mean little."""
+    """Summarise all checks in one sentence. On a busy machine, the checks mean little."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"
@@ -94,7 +94,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
     }
     wanted = set(asked.only or NAMES)
     if wanted & {"slowdown", "least-difference"}:
-        wanted.add("a-a")  # these checks need the noise that it measures
+        wanted.add("a-a")  # these checks need the noise that this one measures
     return {name: made[name] for name in NAMES if name in wanted}
 
 

@@ -18,7 +18,9 @@ Samples = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of `trials` intervals contained the truth. Trials without an interval count as misses."""
+    """The number of `trials` whose intervals contained the truth. Trials without an interval count
+    as misses.
+    """
 
     covered: int
     trials: int
@@ -164,9 +166,10 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """Return the result of a sweep of the two lines, bisected until noise dominates. A sweep that stops
-    earlier has wider intervals, which also cover other interpolations, and so contain the truth in more than
-    95%.
+    """Return the result of a sweep of the two lines, bisected until noise dominates.
+
+    A sweep that stops earlier has wider intervals. They also cover other interpolations, so more than 95% of
+    them contain the truth.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

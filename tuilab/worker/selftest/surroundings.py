@@ -35,7 +35,7 @@ LISTEN_S = 2.0
 QUIET = "other processes use ≤ 25% of the processors; few waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
-"""Hz. No processor on sale exceeds this clock."""
+"""Hz. No processor on the market exceeds this clock rate."""
 
 FLOPS_PER_CYCLE = 64
 """float32 operations per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
@@ -118,7 +118,7 @@ def _hogs(count: int) -> Iterator[None]:
 
 
 def roofline(context: Context) -> Check:
-    """Check a matrix product against the absolute maximum of the processor's cores."""
+    """Check a matrix product against the theoretical maximum of the processor's cores."""
     tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)
@@ -226,8 +226,9 @@ def link(context: Context) -> Check | None:
 
 
 def _carries(trained: Link | None) -> float | None:
-    """Return the maximum bytes per second that card and slot support. An idle link lowers its current speed,
-    so that is not used.
+    """Return the maximum bytes per second that both card and slot support.
+
+    The current speed is not used, because an idle link lowers it.
     """
     if trained is None or trained.max_generation is None or trained.max_width is None:
         return None
