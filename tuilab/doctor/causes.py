@@ -1,9 +1,9 @@
 """All causes that the doctor knows, each a function of the findings, in the order in which they are tried.
 
-`@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` causes why a listed GPU does not work.
-Only the first match of each layer is reported, because later ones follow from it. Layers are in the order of
-repair. A cause's docstring states the cause. To add one, write its function in the right position (see
-docs/doctor.md).
+`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does
+not work. Only the first match of each layer is reported, because later ones follow from it. Layers are in the
+order of repair. A cause's docstring states the cause. To add one, write its function in the right position
+(see docs/doctor.md).
 """
 
 import os
@@ -337,7 +337,7 @@ def mps_down(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def module_not_loaded(f: Findings) -> Cause | None:
-    """The driver is installed, but its kernel module is missing, rejected, or blocked by another."""
+    """The driver is installed, but its kernel module is missing, rejected, or blocked by another module."""
     kernel = f.kernel
     installed = f.libcuda.is_loaded or kernel.module or kernel.built_for or kernel.dkms
     if f.container.kind or kernel.loaded or not f.hardware.nvidia or not installed:
@@ -456,7 +456,7 @@ def container_on_wsl(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_without_gpu(f: Findings) -> Cause | None:
-    """A container has no GPU device files, whatever the host has."""
+    """A container has no GPU device files, even if the host has some."""
     if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
         return None
     if not f.libcuda_missing and f.init not in (None, cuda_errors.NO_DEVICE, cuda_errors.OPERATING_SYSTEM):
@@ -525,7 +525,7 @@ def no_device(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def other_failure(f: Findings) -> Cause | None:
-    """cuInit fails with an error that has no cause of its own here."""
+    """cuInit fails with an error that the doctor has no specific cause for."""
     hidden = f.environment.hides_all or f.environment.job_without_gpu
     if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
         return None
@@ -580,7 +580,10 @@ def _telling(name: str, why: str) -> str:
 
 @without_gpu("libraries")
 def cuda_wheels_missing(f: Findings) -> Cause | None:
-    """No CUDA runtime is installed; TensorFlow then misleadingly reports that it finds no CUDA drivers."""
+    """No CUDA runtime is installed.
+
+    In that case, TensorFlow misleadingly reports that it finds no CUDA drivers.
+    """
     missing = _missing(f)
     said = "no-cudart" in f.tensorflow.log
     if not ("libcudart.so.12" in missing or said) or "nvidia-cuda-runtime-cu12" in f.packages.wheels:
@@ -627,7 +630,8 @@ def not_where_tensorflow_looks(f: Findings) -> Cause | None:
     return Cause("libraries-not-found", cause, fixes.library_path(*folders))
 
 
-# ---- what TensorFlow ignores, and what it does not say -----------------------------------------------------
+# ---- what TensorFlow ignores or does not report
+# -------------------------------------------------------------
 
 
 @without_gpu("device")
@@ -744,7 +748,7 @@ def driver_too_old_for_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def out_of_memory(f: Findings) -> Cause | None:
-    """Even a small op gets no memory, because another process holds it."""
+    """Even a small op gets no memory, because another process holds the GPU's memory."""
     if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
         return None
     device = _device(f)
@@ -802,7 +806,9 @@ def xla_toolchain(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def kernels_invalid(f: Findings) -> Cause | None:
-    """TensorFlow's generated kernels do not run on a GPU this much newer than the build (Blackwell)."""
+    """TensorFlow's generated kernels do not run on a GPU that is this much newer than the build
+    (Blackwell).
+    """
     log = f.tensorflow.log
     if "invalid-ptx" not in log and "invalid-handle" not in log:
         return None
@@ -845,7 +851,7 @@ def gpu_newer_than_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def runtime_does_not_start(f: Findings) -> Cause | None:
-    """The CUDA runtime rejects the GPU with an error that has no cause of its own here."""
+    """The CUDA runtime rejects the GPU with an error that the doctor has no specific cause for."""
     said = f.tensorflow.log.text("runtime")
     if not said:
         return None
@@ -865,7 +871,7 @@ def work_silent(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def work_fails(f: Findings) -> Cause | None:
-    """An op raises an error that has no cause of its own here."""
+    """An op raises an error that the doctor has no specific cause for."""
     failed = f.tensorflow.failed
     if failed is None:
         return None
@@ -877,7 +883,7 @@ def work_fails(f: Findings) -> Cause | None:
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Cause | None:
-    """Only the lab sees the GPU, because tuilab opens by path the libraries that TensorFlow does not find."""
+    """Only the lab sees the GPU, because tuilab opens libraries by path that TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None
@@ -899,7 +905,7 @@ def ptxas_missing(f: Findings) -> Cause | None:
 
 @with_gpu("well")
 def well(f: Findings) -> Cause | None:
-    """A GPU is listed and did its work."""
+    """A GPU is listed and works."""
     gpu = f.gpus[0]
     about = f"compute capability {gpu.compute_capability or 'unknown'}"
     if f.tensorflow.pluggable:

@@ -1,4 +1,4 @@
-"""Makes the driver and library calls that may hang or crash, outside of the doctor's own process.
+"""Makes driver and library calls that may hang or crash, outside the doctor's own process.
 
 `python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines with each new fact, so
 that a hang loses no fact found before it; `at` names the next step.

@@ -89,7 +89,7 @@ def run(
 
 
 def kill(child: subprocess.Popen[bytes]) -> None:
-    """Kill a child and every process that it started. Does nothing if the child has already gone."""
+    """Kill a child and every process that it started. Does nothing if the child has already exited."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -31,7 +31,7 @@ FIELDS = (
 @dataclass(frozen=True)
 class Devices:
     """The GPUs as reported. source: NVML or nvidia-smi. error: why no GPU is reported. hung: the call that
-    did not return.
+    did not return, if any.
     """
 
     found: tuple[GpuDevice, ...] = ()

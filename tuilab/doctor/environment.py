@@ -1,4 +1,4 @@
-"""Environment variables that decide which GPU a program sees, and how TensorFlow and XLA use it."""
+"""Environment variables that determine which GPU a program sees, and how TensorFlow and XLA use it."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from tuilab.model.sanitize import sanitize_line
 
 _WATCHED = re.compile(
     r"^(CUDA_.*|NVIDIA_.*|XLA_FLAGS|LD_LIBRARY_PATH|LD_PRELOAD|SLURM_JOB_ID|SLURM_JOB_GPUS|SLURM_STEP_GPUS"
-    # Do not take every TF_ variable, because Terraform uses the same prefix.
+    # Select TF_ variables one by one, because Terraform uses the same prefix.
     r"|TF_(CPP|GPU|XLA|FORCE|MIN|CUDA|CUDNN|CUBLAS|ENABLE|DISABLE|DETERMINISTIC|USE|NUM|DEVICE|CONFIG|PLUGGABLE)(_.*)?)$"
 )
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -42,7 +42,7 @@ class Environment:
 
     @property
     def job_without_gpu(self) -> bool:
-        """True for a Slurm job without a GPU (srun(1), output environment variables)."""
+        """True for a Slurm job without a GPU (see OUTPUT ENVIRONMENT VARIABLES in srun(1))."""
         return "SLURM_JOB_ID" in self.variables and not (
             self.variables.get("SLURM_JOB_GPUS") or self.variables.get("SLURM_STEP_GPUS")
         )

@@ -62,7 +62,7 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """Mark a command that a container cannot run itself."""
+    """Mark a command that must run on the host instead of in the container."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 
@@ -90,7 +90,7 @@ DRIVER_BY_DISTRIBUTION = {
 }
 """Commands that install the driver, by ID or ID_LIKE of /etc/os-release.
 
-Debian needs non-free, Fedora RPM Fusion, RHEL NVIDIA's CUDA repository.
+They need extra repositories: non-free on Debian, RPM Fusion on Fedora, NVIDIA's CUDA repository on RHEL.
 """
 
 
@@ -130,7 +130,7 @@ MODULE_BY_DISTRIBUTION = {
     "rhel": "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
     "arch": "sudo pacman -S --needed linux-headers && sudo dkms autoinstall",
 }
-"""How to build the module for the running kernel, by ID or ID_LIKE (Ubuntu is like Debian)."""
+"""How to build the module for the running kernel, by ID or ID_LIKE (`debian` covers Ubuntu)."""
 
 
 def keep_out(f: Findings, driver: str) -> str:

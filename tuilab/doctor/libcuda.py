@@ -30,8 +30,8 @@ class Libcuda:
     """The library's answers. path: empty if it could not be opened; `error` has the reason.
 
     init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA that this
-    driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended,
-    unless normally.
+    driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended if it
+    crashed.
     """
 
     path: str = ""

@@ -21,7 +21,8 @@ Need = Literal["driver", "device", "extra"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A library by its soname. folder: in the wheel, below `nvidia/`; empty for the driver's own library.
+    """A library by its soname. folder: its folder in the wheel, below `nvidia/`; empty for the driver's own
+    library.
 
     need: `device` if it is required to register any GPU; `extra` if only some work needs it.
     """
@@ -65,7 +66,7 @@ FRAMEWORK = "libtensorflow_framework.so.2"
 
 @dataclass(frozen=True)
 class Library:
-    """One library. path: of the loaded file. elsewhere: a copy that TensorFlow does not find."""
+    """One library. path: path of the loaded file. elsewhere: path of a copy that TensorFlow does not find."""
 
     wanted: Wanted
     path: str = ""
@@ -80,8 +81,8 @@ class Library:
 
 @dataclass(frozen=True)
 class Libraries:
-    """All tested libraries. hung: the library that did not respond. crashed: how the child ended, unless
-    normally.
+    """All tested libraries. hung: the library that did not respond. crashed: how the child ended if it
+    crashed.
     """
 
     found: tuple[Library, ...] = ()
@@ -140,8 +141,9 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 
 
 def toolchain(place: Place, packages: Packages) -> Probe:
-    """Find libdevice and ptxas in the places that XLA searches. This is a forecast; only a compilation on the
-    GPU tests them.
+    """Look for libdevice and ptxas where XLA searches for them.
+
+    This is only a forecast; a compilation on the GPU is the real test.
     """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))

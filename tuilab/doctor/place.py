@@ -16,8 +16,9 @@ class Place:
     """A machine, given by its files, environment and Python.
 
     root: replaces `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed packages,
-    None for this Python's own path. machine: the architecture, such as `aarch64`. worker: the module to run
-    as TensorFlow's child. environment: the environment of the Python to examine; None for the lab's own.
+    None for the import path of this Python. machine: the architecture, such as `aarch64`. worker: the module
+    to run as TensorFlow's child. environment: the environment of the Python to examine; None for the lab's
+    own.
     """
 
     root: Path = Path("/")

@@ -24,8 +24,8 @@ WORK = ("Mul", "MatMul", "Conv2D", "XLA")
 class TensorFlow:
     """The child's report. A stage that it did not reach is None.
 
-    hung: the stage during which it was killed on timeout. crashed: how it ended, unless normally, and during
-    which stage.
+    hung: the stage during which it was killed on timeout. crashed: how and during which stage it ended, if it
+    crashed.
     """
 
     imported: Imported | None = None

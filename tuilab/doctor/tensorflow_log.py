@@ -1,4 +1,4 @@
-"""Interprets TensorFlow's messages and errors, by the wording of 2.21 and of older reports."""
+"""Interprets TensorFlow's messages and errors, based on the wording of 2.21 and of older reports."""
 
 import re
 from collections.abc import Sequence

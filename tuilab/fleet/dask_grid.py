@@ -23,7 +23,7 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a scheduler. cluster: the queue's jobs that were started for it; None if there are none."""
+    """A client of a scheduler. cluster: the queue jobs started for this client; None if there are none."""
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
         self._client, self._cluster = client, cluster
@@ -117,7 +117,7 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # a missing node has stopped anyway
+            pass  # a node that has gone has stopped anyway
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Submit a function to this node only; the node runs one at a time."""

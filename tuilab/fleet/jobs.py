@@ -1,4 +1,4 @@
-"""The unit of distribution: cells, each measured as a separate run."""
+"""The unit of distribution: a group of cells, measured as a separate run."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from tuilab.model.requests import Measure
 
 @dataclass(frozen=True)
 class Job:
-    """A measurement for one node. name: displayed to users. make: builds the request for a machine.
+    """A measurement for one node. name: displayed to users. make: builds the request for a given machine.
 
     key: identifies the job, such as the index of its sweep point.
     """

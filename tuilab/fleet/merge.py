@@ -74,7 +74,7 @@ class SweepRun:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """End the sweep. If an arm ran at no point, its last problem becomes the problem of the whole arm."""
+        """End the sweep. If an arm ran at no point, its last problem is reported for the whole arm."""
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))
@@ -83,7 +83,7 @@ class SweepRun:
         )
 
     def _say(self, event: e.Event, point: int, node: str) -> None:
-        """Emit an event of a cell, whose only point is 0, as an event of the sweep."""
+        """Emit an event of a cell as an event of the sweep. In the cell, its only point has index 0."""
         run = self._request.id
         match event:
             case e.RunStarted() | e.Progress() | e.HostWatched():

@@ -63,7 +63,7 @@ class Node:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
     def close(self, taken: Sequence[str]) -> None:
-        """Stop the worker and delete the runs already collected. Does not wait."""
+        """Stop the worker and delete the runs that have been collected. Does not wait."""
         asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
 
     async def _greeted(self, held: Held) -> Machine:
@@ -230,7 +230,10 @@ def _held() -> Held:
 
 
 def stop() -> None:
-    """Stop this node's measurement. Runs in the event loop of the Dask worker, so it takes effect at once."""
+    """Stop this node's measurement.
+
+    Runs in the event loop of the Dask worker, so that it takes effect at once.
+    """
     node().stop()
 
 

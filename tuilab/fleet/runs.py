@@ -46,7 +46,10 @@ class FleetSweep:
         self._record: SweepRun | None = None
 
     async def run(self) -> None:
-        """Measure all points, and more around a crossover. Raises WorkerError if no node can measure."""
+        """Measure all points, and additional points around a crossover.
+
+        Raises WorkerError if no node can measure.
+        """
         machines = await self._spread.machines()
         fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
         if not fit:

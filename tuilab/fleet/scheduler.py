@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
-"""Number of nodes lost on the same cell after which the cell is given up."""
+"""If this many nodes are lost on the same cell, the cell is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +134,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait until something happens or it is time to look for new nodes. Re-raises a task's exception."""
+        """Wait until something happens or it is time to check for new nodes. Re-raises a task's exception."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:

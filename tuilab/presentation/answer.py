@@ -119,7 +119,7 @@ MOVED = "Changed: {}. The preset's description:"
 
 
 def claimant(settings: Settings) -> str:
-    """Return the lead-in of a claim: its source, and its settings if the values have changed."""
+    """Return the lead-in of a claim: its source and, if the values have changed, its settings."""
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you set {settings.moved}):" if settings.moved else f"{whose}:"
 
@@ -128,7 +128,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """Return the lab's question, and how measuring the preset helps to answer it."""
+    """Return the lab's question, and a sentence on how measuring the preset helps to answer it."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})

@@ -128,7 +128,7 @@ class Demo:
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Record the n-th guess; return False if there is no such guess or it comes too late."""
+        """Record the n-th guess; return False if there is no such guess, or if it is too late for one."""
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
         self.guess = GUESSES[number - 1]
@@ -169,7 +169,7 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
 
 
 def _arms_in(evidence: str, result: RunResult) -> set[str]:
-    """Return the ids of the arms in the evidence; `GPU graph copied` is not a mention of `GPU graph`."""
+    """Return the ids of the arms in the evidence; `GPU graph copied` does not mention `GPU graph`."""
     ids = set()
     for arm in sorted(result.arms, key=lambda arm: -len(arm.label)):
         named = re.compile(rf"(?<!\w){re.escape(arm.label)}(?!\w)")
@@ -202,8 +202,8 @@ def tour(
 def update_steps(
     demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
 ) -> None:
-    """Choose the remaining steps again after the first measurement: the machine may be unknown at
-    the start.
+    """Choose the remaining steps again after the first measurement, because the machine may be unknown at the
+    start.
     """
     first = demo.steps[0]
     demo.steps = [first, *(p for p in tour(presets, machine, known) if p.name != first.name)][:MOST]

@@ -19,7 +19,7 @@ class Reading:
     label: str
     """A short label, such as `use`."""
     words: str
-    """The value as text, such as `38%`, or a remark that it is not reported."""
+    """The value as text, such as `38%`, or a note that it is not reported."""
     value: float | None = None
     """The value in its own unit; None if it is not a number. Numbers have a history plot."""
     most: float | None = None
@@ -42,9 +42,9 @@ class DeviceReadings:
     title: str
     """Such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
-    """The readings; expected ones that are missing are marked as unknown."""
+    """The readings. Expected readings that are missing are marked as unknown."""
     processes: tuple[str, ...] = ()
-    """Processes that use its memory, one line each below a header, largest first."""
+    """Processes that use its memory, a header followed by a line for each, largest first."""
 
 
 def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
@@ -157,14 +157,14 @@ def _memory_reading(label: str, used: int | None, total: int | None) -> Reading:
 def _join_reading(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
-    """Return a reading that joins the known parts; none if all are unknown."""
+    """Return a reading that joins the known parts; no reading if all are unknown."""
     words, *more = [part for part in parts if part] or [""]
     if words:
         yield Reading(label, words, value, most, tuple(more), warn=warn)
 
 
 def percent(share: float | None) -> str:
-    """Return `38%`, or a remark that the share is unknown."""
+    """Return `38%`, or a note that the share is unknown."""
     return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 

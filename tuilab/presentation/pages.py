@@ -157,7 +157,9 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """Return a claim's verdict, evidence and advice. unjudged: text shown if there is no verdict yet."""
+    """Yield the lines of a claim's verdict, evidence and advice. unjudged: text shown if there is no verdict
+    yet.
+    """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)
         return
@@ -171,7 +173,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
 
 
 def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
-    """Return the other claims and mistakes in the same document, with known verdicts."""
+    """Return the other claims and mistakes in the same document, with their verdicts if known."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
     for other in lab_state.presets:
@@ -189,7 +191,7 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 
 
 def observed(state: RunState) -> list[str]:
-    """Return the workload's observations other than times, each once, with its arms.
+    """Return the workload's observations other than times, each once with its arms.
 
     For example `CPU eager, CPU graph: traced 3 times.`; without arms if it applies to all.
     """

@@ -31,7 +31,7 @@ SUMMED = Change.RUN | Change.REPORT
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls back once the change is on the terminal."""
+"""Draws a change and calls back when it is on the terminal."""
 
 
 class Pacing:
@@ -46,8 +46,8 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """Return the seconds for which a report must not be painted, given the seconds and rounds
-        of its run.
+        """Return the seconds to wait before the next report is painted, given the seconds and rounds of its
+        run.
         """
         if rounds <= 1:
             return 0.0

@@ -73,7 +73,7 @@ def title(page: Page) -> str:
 
 
 def status(page: Page, *, running: bool) -> Status:
-    """Return the current activity of the program."""
+    """Return a description of the program's current activity."""
     if running:
         return Status("busy", f"running, {rough(page.lasted_s)}", stop=True)
     if page.exit_code is None:
@@ -140,7 +140,7 @@ class AccountLine:
 
     @property
     def text(self) -> str:
-        """The line's place, indented, with a mark if it can be expanded."""
+        """The line's label, indented, with a mark if it can be expanded."""
         mark = ("− " if self.opened else "+ ") if self.more else "  "
         return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside your code")
 

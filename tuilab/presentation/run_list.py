@@ -62,7 +62,7 @@ class RunList(Sequence[Entry]):
     def __getitem__(self, place: slice) -> list[Entry]: ...
 
     def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
-        if isinstance(place, slice):  # use only loaded rows, as for column widths
+        if isinstance(place, slice):  # use only loaded rows, for example to compute column widths
             return [entry for entries in self._pages.values() for entry in entries]
         number, row = divmod(range(len(self))[place], PAGE)
         return next(iter(self._pages.get(number, ())[row : row + 1]), WAITING)
@@ -75,10 +75,10 @@ class RunList(Sequence[Entry]):
         return self._next() is not None
 
     async def read_next(self) -> int | None:
-        """Read the most urgent item. Returns the cursor's position after a search, else None.
+        """Run the pending search, or else read the most urgent page or summary.
 
-        Raises sqlite3.Error: after a failed search the list is empty, and `wants` stays false until rows are
-        shown again.
+        Returns the cursor's position after a search, else None. Raises sqlite3.Error: after a failed search
+        the list is empty, and `wants` stays false until rows are shown again.
         """
         step = self._next()
         try:
@@ -90,7 +90,7 @@ class RunList(Sequence[Entry]):
     def _next(self) -> Callable[[], Awaitable[int | None]] | None:
         if self._wanted is not None:
             return self._read_search
-        # During a search, the visible rows may extend beyond its result.
+        # During a search, the list may have fewer rows than are visible.
         window = range(self._window.start, min(self._window.stop, len(self)))
         for place in window:
             if place // PAGE not in self._pages:

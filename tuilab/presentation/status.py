@@ -117,7 +117,7 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
             f" · {held_s:.0f} s" if held_s else ""
         )
     if state.rounds and progress is None:
-        # The seconds of a sweep cover all its sizes, not the current size alone.
+        # The seconds of a sweep cover all its sizes, not only the current one.
         limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
         text = f"{sizes}round {state.rounds:,}{limit}"
         return f"{text} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else text
@@ -172,7 +172,8 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Return the maximum number of processes in a run: higher if they can be forked, without a GPU.
+    """Return the maximum number of processes in a run: higher if they can be forked, which requires a run
+    without a GPU.
 
     A stopped run may use one more when it resumes.
     """
@@ -197,7 +198,7 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
     # Time outside the counted calls, such as building an arm and its account, is assumed to be proportional
-    # to the calls in the process whose seconds were measured.
+    # to the time of the calls in that process.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -205,8 +206,9 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 
 
 def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
-    """Return the indices of measured sizes, one entry per arm and size: finished sizes, and remaining sizes
-    that an earlier process measured too imprecisely.
+    """Return the index of each measured size, once for every arm.
+
+    These are the finished sizes, and remaining sizes that an earlier process measured too imprecisely.
     """
     return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
 
@@ -221,7 +223,7 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the remaining seconds for these sizes; the first is partly done."""
+    """Return the seconds that these sizes still take; the first is partly done."""
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
@@ -240,7 +242,7 @@ length.
 """
 FEWEST_CALLS = 5
 """Minimum number of calls of an arm whose calls exceed the budget: the first two, one observed call, a round,
-and phases.
+and those for the phases.
 """
 
 

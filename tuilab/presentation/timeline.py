@@ -127,7 +127,7 @@ class Profiling:
             )
         if state.replay:
             where = f" ({state.shown.machine.host})" if state.shown.machine else ""
-            # If the run's preset is unknown to this lab, the current settings belong to another one.
+            # If the run's preset is unknown to this lab, the current settings belong to another preset.
             own = state.settings is not None and not state.stale
             return (
                 "This arm was not profiled when the run was recorded. Profiling it now requires the "
@@ -187,7 +187,8 @@ class Track:
 def tracks(spans: Sequence[Span]) -> list[Track]:
     """Return the lanes, each in as many tracks as its spans need in order not to overlap, up to four.
 
-    If spans are nested deeper, the last track has the innermost spans, which matter more than their callers.
+    If spans are nested deeper, the last track shows the innermost spans, which matter more than their
+    callers.
     """
     lanes: dict[int, list[list[Span]]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
@@ -221,7 +222,7 @@ class Stretch:
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
     """Return what a track shows between `begin` and `finish` in that many columns.
 
-    The time taken is proportional to the columns, for any number of spans.
+    Takes time proportional to the number of columns, regardless of the number of spans.
     """
     per_column = (finish - begin) / columns
     out: list[Stretch] = []

@@ -15,7 +15,7 @@ from tuilab.lab.files import at_once, state_folder, write_private
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.catalogue.load import Problem
-    from tuilab.model.preset import Preset  # imported after the first paint, which needs only titles
+    from tuilab.model.preset import Preset  # imported only after the first paint, which needs just the titles
 
 MOST_BYTES = 2_000_000
 PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -94,7 +94,7 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Read the saved titles for these folders (none: the default ones); empty after a change in them."""
+    """Read the saved titles for these folders (default folders if empty); empty after a change in them."""
     try:
         with at_once(_file()) as file:
             # Use the standard library's reader: importing msgspec takes longer than reading these few lines.
@@ -108,7 +108,7 @@ def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
 
 
 def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
-    """Save the titles from these folders (none: the default ones) for the next start."""
+    """Save the titles from these folders (default folders if empty) for the next start."""
     from tuilab import catalogue
 
     places = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.model.run import RunState  # imported at run time only after the first paint
+    from tuilab.model.run import RunState  # imported only after the first paint
 
 
 @dataclass

@@ -49,7 +49,8 @@ def find(name: str) -> Workload:
     """Return the shipped or installed workload of that name. Raises InputError if there is none."""
     if name in shipped():
         return shipped()[name]
-    from importlib.metadata import entry_points  # takes longer to import than all shipped workloads
+    # importing this takes longer than importing all shipped workloads
+    from importlib.metadata import entry_points
 
     every = entry_points()
     # Before Python 3.10, this returns a dictionary by group.

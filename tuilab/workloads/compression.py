@@ -91,8 +91,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count the work of the lossy kind: minimum, maximum, difference, quotient and rounding per value to
-    compress, a multiply-add to decompress.
+    """Count the work of the lossy kind: minimum, maximum, difference, quotient and rounding per value for
+    compression, a multiply-add for decompression.
 
     The work and output size of zlib depend on the data.
     """
@@ -155,7 +155,8 @@ def _zlib(b: Build, values: Any) -> Case:
     level, resident = b.integer("level"), _resident(b, values)
 
     def to_host() -> Any:
-        # `resident.numpy()` would not do: the runtime caches that copy and would return it in the next call.
+        # `resident.numpy()` cannot be used, because the runtime caches that copy and would return it in the
+        # next call.
         return np.ascontiguousarray(move_to(b.tf, resident, b.host).numpy())
 
     def to_device(data: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""A matrix product that has its device to itself, and one whose device other processes load."""
+"""A matrix product on a device of its own, and on a device that other processes load."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -122,7 +122,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Multiply matrices when the parent asks for it; wait otherwise. Runs in a rival process."""
+    """Multiply matrices whenever the parent asks for it; wait otherwise. Runs in a rival process."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

@@ -58,7 +58,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the bytes copied; within the host, each is read once and written once per direction."""
+    """Return the bytes copied; on the host, each is read once and written once per direction."""
     total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])
     direction = str(values["direction"])
     if family(arm.device) == "CPU":
@@ -97,8 +97,8 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
     ways = {TO_DEVICE: [b.device], TO_HOST: [b.host], BOTH: [b.device, b.host]}[direction]
 
     def within_host(*tensors: Any) -> Any:
-        # The identity of a tensor on its own device copies nothing. If a GPU is visible, it would also make
-        # the host's copy, unless the copy is requested on the host.
+        # `tf.identity` of a tensor on its own device copies nothing. If a GPU is visible, even the copy of a
+        # host tensor would be made there, unless it is requested on the host.
         with tf.device(b.host):
             for _ in ways:
                 tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)

@@ -119,8 +119,10 @@ def _mirrored(b: Build) -> Case:
 
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
-    """Return the strategy, one per process, because each strategy numbers its collective ops from the start,
-    and equal numbers would clash.
+    """Return the strategy.
+
+    There is one per process, because each strategy numbers its collective ops from the start, and equal
+    numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
 
@@ -176,12 +178,12 @@ class Network:
         )
 
     def step(self, images: Any, labels: Any) -> Any:
-        """Return the share's part of the batch's mean loss, after one descent step with the gradient of
-        the whole batch.
+        """Return the share's part of the batch's mean loss, after one step of gradient descent on the whole
+        batch.
         """
         with self._tf.GradientTape() as tape:
             # Divide by the size of the whole batch, so that the gradients of the shares add up to the
-            # gradient of one device.
+            # gradient on a single device.
             loss = self._tf.reduce_sum(self._losses(labels, self.model(images, training=True))) / self._batch
         variables = self.model.trainable_variables
         self._optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))

@@ -153,7 +153,7 @@ def _parameters(
         hint = hints.get(each.name)
         said = each.name in spec.ranges or typing.get_origin(hint) in (typing.Annotated, typing.Literal)
         if not said and not isinstance(each.default, int):
-            continue  # not a parameter: a float, string or None keeps the file's value
+            continue  # not a parameter: a float, a string or None keeps its default from the file
         yield _parameter(each.name, hint, each.default, spec.ranges.get(each.name))
 
 
@@ -200,7 +200,7 @@ def whole(name: str, default: int, help: str) -> Parameter:
 
 
 def guessed(parameter: Integer | LogInteger) -> bool:
-    """Return True if this is the default range of a positive whole number."""
+    """Return True if the range is the default one for a positive whole number."""
     range_ = _guess(int(parameter.default))
     return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
 

@@ -11,7 +11,7 @@ from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 UNROLLED = 1_000
-"""Number of ops unrolled in a graph. A longer chain loops over a piece of this length."""
+"""Number of ops unrolled in a graph. A longer chain is a loop over this many ops."""
 
 DECLARATION = Declaration(
     name="elementwise",

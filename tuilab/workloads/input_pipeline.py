@@ -26,7 +26,7 @@ DECLARATION = Declaration(
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work: a batch transfer, and the host's cost of preparing it."""
+    """Return the work: the transfer of a batch, and the host's cost of preparing it."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
     return feed.fed(Work(inputs=batch, outputs=batch), values, arm)
@@ -34,7 +34,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 def build(b: Build) -> Case:
     """Return a case that draws one batch, copies it to the device, and prepares it there if the variant
-    requires that.
+    requires it.
     """
     fed = feed.open_feed(b)
 

@@ -58,7 +58,7 @@ def padded(side: int) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a multiply and an add for each of m · k · n terms; for complex numbers, four of each."""
+    """Return a multiply and an add for each of m · k · n terms; for complex numbers, four times as many."""
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
     item = ITEM_BYTES[arm.dtype]
     return Work(

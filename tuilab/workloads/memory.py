@@ -221,8 +221,9 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Allocate until memory is refused, then allocate an amount that fits on request. Runs in the limited
-    process.
+    """Allocate until an allocation is refused. Then allocate, on request, an amount that fits.
+
+    Runs in the limited process.
     """
     import tensorflow as tf
 

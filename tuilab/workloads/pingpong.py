@@ -1,4 +1,6 @@
-"""A chain of products on a device with detours to the host: the cost of a single op on the other device."""
+"""A chain of products on a device with detours to the host, which show the cost of a single op on the other
+device.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -75,7 +77,7 @@ def positions(length: int, detours: int) -> frozenset[int]:
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
     """Return the work of the products, plus an operation per element for each detour, which copies a matrix
-    both ways.
+    in both directions.
     """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])

@@ -1,7 +1,7 @@
 """Runs a second TensorFlow process with its own settings, using JSON lines.
 
-Device memory limits apply to a whole process, and a rival for a device must be another process. The child
-exits when its standard input closes, so no child is left behind.
+A second process is needed because device memory limits apply to a whole process, and because a rival for a
+device must be a separate process. The child exits when its standard input closes, so no child is left behind.
 """
 
 import importlib

@@ -11,8 +11,9 @@ def short(name: str) -> str:
 
 
 def observed(tf: Any, device: str) -> str:
-    """Return the device of a tensor that is created in the scope of `device`, such as `GPU:0`. Soft placement
-    may have moved it.
+    """Return the device of a tensor that is created in the scope of `device`, such as `GPU:0`.
+
+    Soft placement may have moved the tensor.
     """
     with tf.device(device):
         return short(tf.identity(tf.zeros(())).backing_device)

@@ -30,7 +30,7 @@ START_S = 0.4
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
 """Wait until the process uses less than 0.3 of a processor for 3 ms, twice in a row.
 
-A pipeline that is not idle within 2 s is ended if possible.
+If the pipeline is not idle within 2 s, it is ended if possible.
 """
 
 
@@ -43,7 +43,7 @@ class Drain:
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element if elements are drawn and not used."""
+        """Seconds per element when elements are drawn without being used."""
         self.ready = 0
         """Number of elements that were ready after the last rest."""
         self._entered = False
@@ -91,7 +91,7 @@ class Drain:
                 self.ready, waited = self.ready + 1, 0
 
     def rest(self) -> None:
-        """Wait until the pipeline's buffers are full."""
+        """Wait until the pipeline is idle with full buffers."""
         if not _quiet():
             # Current work finishes, but no new work starts.
             self._end()

@@ -1,9 +1,9 @@
 """Input pipelines that prepare the same elements in different ways: serially, in parallel, ahead of time,
 once, or in the step.
 
-A pipeline continues from block to block, as in training. A restarted pipeline would have to find its
-parallelism and fill its buffers again, and would appear a quarter too slow. Between blocks it is idle with
-full buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock starts,
+A pipeline continues from block to block, as in training. A restarted pipeline would have to tune its
+parallelism and fill its buffers again, and would appear 25% too slow. Between blocks it is idle with full
+buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock starts,
 because they were prepared outside the timed block. AUTOTUNE doubles a prefetch buffer whenever it was full
 and a draw emptied it, which never happens in training, so buffers have a fixed size here. That size
 determines how many batches are ready, not how fast they arrive.
@@ -129,8 +129,7 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step together with that of its input: the batch transfer, and the host's cost of
-    the images.
+    """Return the work of a step and its input: the transfer of the batch, and the host's cost of the images.
 
     A cached image was prepared earlier. Of the preparation, only the host's cost is known.
     """
@@ -313,8 +312,8 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 def _options(tf: Any, variant: str) -> Any:
     """Return options that turn TensorFlow's rewrites off, so that the pipeline is what the variant describes.
 
-    A map without random ops (some of the articles' maps have such ops) would become parallel. A pipeline
-    without a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
+    Otherwise, a map without random ops would become parallel (some of the articles' maps have random ops). A
+    pipeline without a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
     """
     if variant not in ("serial", "parallel", "as-written"):
         return None

@@ -16,7 +16,7 @@ from tuilab.workloads.base import Build, Unavailable
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
 RECORD_EXTRA = 200
-"""Generous estimate of the bytes of a record in addition to its pixels: names, label and checksums."""
+"""Bytes of a record in addition to its pixels, estimated generously: names, label and checksums."""
 REPORT_EVERY = 64
 
 
