@@ -87,8 +87,9 @@ def of_profile(
 def _undisturbed(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
     """Leave out calls that another program interrupted.
 
-    A call is left out if it took more than twice the median and the others explain a plain call's length.
-    A call that waits for its input every few calls is kept, because plain calls wait as well.
+    A call is left out if it took more than twice the median and if the other calls still average at least the
+    length of an unprofiled call. A call that waits for its input every few calls is kept, because plain calls
+    wait as well.
     """
     lengths = [math.fsum(call.values()) for call in calls]
     longest = STRETCHED * statistics.median(lengths or [0.0])
@@ -138,7 +139,10 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
 def _filled(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """Scale the parts to the length of unprofiled calls. The amount of scaling widens each interval."""
+    """Scale the parts to the length of unprofiled calls.
+
+    The more they are scaled, the wider the intervals become.
+    """
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
         return unknown(total_s, "the profiler recorded no events of the call")
@@ -160,7 +164,7 @@ def _filled(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of a call that was not profiled: separately timed parts, with the rest unknown.
+    """Return the account of a call that was not profiled: its separately timed parts, and an unknown rest.
 
     If the parts overlap and add up to more than a call, all are reduced by the same factor.
     """

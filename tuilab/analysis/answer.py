@@ -66,7 +66,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
         parts += [sweep_sentence(state, against), bound_sentence(state, against), emulated_sentence(state)]
     else:
-        # If arms failed, readers first want to know why.
+        # If arms failed, readers want to know why first.
         found = _nothing(state, point)
         parts += [*found, without] if failures(state, point) else [without, *found]
     return " ".join(part for part in parts if part)
@@ -107,7 +107,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # The kind of work comes first, so a word such as `One` or `So` no longer begins the sentence.
+            # If the name of the kind comes first, a word such as `One` or `So` must not be capitalised.
             first = (
                 lines[0][:1].lower()
                 if lines[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -153,8 +153,8 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
-    """Describe the arms too noisy to separate from the fastest, although faster ones can be separated from
-    it.
+    """Describe the arms that are too noisy to separate from the fastest, although faster arms can be
+    separated from it.
     """
     if not arms:
         return ""
@@ -274,7 +274,9 @@ def _next(ranking: Ranking, point: int) -> str:
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe what a host without a GPU can show: the time that a graph saves over eager execution."""
+    """Describe what a host without a GPU can show: the time that a graph saves compared with eager
+    execution.
+    """
     if len({(arm.arm.dtype, arm.arm.variant) for arm in arms}) > 1:
         return ""
     eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
@@ -384,7 +386,7 @@ def _vanished(state: RunState, point: int) -> str:
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
-    """Describe what the run is doing now, or why it has no figures."""
+    """Describe the run's current activity, or why it has no figures."""
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)
@@ -414,8 +416,9 @@ def _first_look(state: RunState, point: int) -> str:
 
 
 def _prepared(state: RunState, point: int) -> str:
-    """Return which arm of how many is being prepared, from the second arm until all are ready;
-    otherwise "".
+    """Return the number of the arm that is being prepared, `2 of 5`.
+
+    "" for the first arm, and once all are ready.
     """
     arms = [
         arm

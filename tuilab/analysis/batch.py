@@ -77,7 +77,7 @@ def paying(points: Sequence[PointResult], batch: str) -> int | None:
     """Return the smallest batch at which some arm reaches 90% of the highest throughput of any arm.
 
     None if throughput still grows, that is, if each doubling from that batch to the largest adds more than
-    the missing 10%.
+    the remaining 10%.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -42,8 +42,9 @@ class GpuCall:
     """A call on a GPU that is not present, launched by TensorFlow on this host.
 
     host: the roofs of this host's processor; None if unknown, and launching then counts as zero. slowed: the
-    roofs of a host that was never idle when measured, so its launch cost is too high. kernels: launches per
-    call. least_s: the minimum time of the same call here, if the host does the work on any device.
+    roofs of a host that was never idle when they were measured, so its launch cost is too high. kernels:
+    launches per call. least_s: the minimum time of the same call here, if the host does the work on any
+    device.
     """
 
     work: Work
@@ -231,7 +232,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
 
 
 def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
-    """Return the calls of the arms whose work is known, on a GPU."""
+    """Return the calls on a GPU of the arms whose work is known."""
     found = [call_of(state, arm, point) for arm in arms]
     return [call for call in found if call is not None]
 
@@ -361,7 +362,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
     speed.
 
     This is not a physical limit, but so generous that a GPU which exceeds it is broken. None if the work is
-    unknown or the host does it.
+    unknown or done by the host.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.host_only or call.work.flop is None:

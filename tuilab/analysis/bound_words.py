@@ -1,4 +1,4 @@
-"""Words the bounds for a GPU that is not present. The numbers come from `analysis.bound`."""
+"""Describes the bounds for a GPU that is not present. The numbers come from `analysis.bound`."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ BUSY_START = (
     "This host was too busy to measure TensorFlow's dispatch overhead; measure again when it is quiet."
 )
 MOST_TIMES = 100
-"""Speedup limits above this are not printed, because they only mean "far faster"."""
+"""Speedup limits above this are not printed, because they mean little more than "far faster"."""
 LIMITS = {
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
@@ -33,7 +33,7 @@ def every_card() -> str:
 
 
 def parts_words(bound: GpuBound) -> str:
-    """Return a time with the part that copies take, such as `31 µs (24 µs of it copies)`."""
+    """Return a time and the part of it that is copies, such as `31 µs (24 µs of it copies)`."""
     launches = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
     name = launches if bound.limited_by == "launches" else _limit(bound)
     parts = {
@@ -119,7 +119,7 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Add the mode to a bound limited by launches, because XLA and CUDA graphs launch fewer kernels."""
+    """Return the mode for a bound limited by launches, because XLA and CUDA graphs launch fewer kernels."""
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"

@@ -52,15 +52,15 @@ LEVELS_FROM = 30
 LEAST_SHARE = 0.15
 LEAST_STEP = 0.05
 SEPARATION, FEW = 4.5, 90
-"""Required distance between two levels, and the amount divided by the number of samples that is added to it,
-because a split of few samples finds random gaps. In simulations, fewer than 1 in 200 runs of normal, skewed,
-heavy-tailed, drifting or evenly spread samples exceed it.
+"""Two levels are at least SEPARATION + FEW / n apart for n samples, because a split of few samples finds
+random gaps. In simulations, fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly
+spread samples exceed this limit.
 """
 
 
 class Levels(NamedTuple):
-    """Two levels in seconds per call, lower first, and the share (0 to 1) of the samples at the
-    higher one.
+    """Two levels in seconds per call, lower first, and the share (0 to 1) of the samples that are at the
+    higher level.
     """
 
     low_s: float
@@ -85,8 +85,8 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
 
     Splits the logs where the variance within both parts is smallest (Otsu 1979; exact in one dimension).
     There are two levels if each part has 15% of the samples, their medians differ by 5%, and Ashman's D
-    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Uniform noise split in
-    two reaches 3.5, normal noise 2.7. None for fewer than 30 samples.
+    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Splitting uniform noise
+    gives 3.5, splitting normal noise 2.7. None for fewer than 30 samples.
     """
     import numpy as np
 
@@ -129,7 +129,7 @@ def drift(samples: Sequence[float]) -> Found | None:
         return None
     moved, p = drifted
     word = "slowed down" if moved > 0 else "sped up"
-    # `moved` is relative to the speed at half-time, so the line starts and ends half of `moved` away from it.
+    # `moved` is relative to the speed at half-time, so the line starts and ends `moved` / 2 away from it.
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -205,11 +205,11 @@ class Pressure:
     """Growth of the counters over `wall_s` seconds of measuring; None for counters this system does not
     report.
 
-    switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time that the measuring
-    thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time held back by a CPU
-    quota (cgroup `cpu.stat`, `throttled_usec`). others_s: CPU seconds of all other processes, over all cores
-    (`/proc/stat` minus this process). load: the 1-minute load average. cores: logical CPUs that this process
-    may use.
+    switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time in which the
+    measuring thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time held back by
+    a CPU quota (cgroup `cpu.stat`, `throttled_usec`). others_s: CPU seconds of all other processes, over all
+    cores (`/proc/stat` minus this process). load: the 1-minute load average. cores: logical CPUs that this
+    process may use.
     """
 
     wall_s: float
@@ -226,8 +226,8 @@ def contention(seen: Pressure) -> Found | None:
 
     Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one competitor
     on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half the time);
-    5% of the time ready but not running; 1% of the time held back by a quota; other processes busy for a
-    quarter of all cores' time; a load more than one above the number of cores.
+    the thread ready but not running for 5% of the time; held back by a quota for 1% of the time; other
+    processes using a quarter of all cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:
         return None

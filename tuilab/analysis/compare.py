@@ -38,9 +38,9 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     If the runs share no arm: two arms that differ only in their device, `A → B`.
 
-    ratio: median of the second over the first; low, high: its bounds. at: the value of each parameter that
-    either run sweeps; empty if neither does. differs: True if the two intervals of the medians do not
-    overlap, so the runs differ by more than their noise.
+    ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
+    parameter that either run sweeps; empty if neither does. differs: True if the two intervals of the medians
+    do not overlap, so the runs differ by more than their noise.
     """
 
     arm: str
@@ -67,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(first: RunState, second: RunState) -> Comparison:
-    """Compare the arms that both runs measured, at each place where both did.
+    """Compare the arms that both runs measured, at each common place.
 
     The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95%
     intervals, low2/high1 … high2/low1, and are wider than a 95% interval of the ratio.
@@ -91,7 +91,7 @@ def _emulated(*states: RunState) -> list[str]:
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
-    """Return a warning if the runs share no place."""
+    """Return a warning if no place was measured in both runs."""
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
@@ -186,7 +186,9 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Return a sentence for each difference between two runs, except for figures and swept parameters."""
+    """Return a sentence for each difference between two runs, apart from their figures and swept
+    parameters.
+    """
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:

@@ -1,4 +1,4 @@
-"""Rates how far to trust a run's figures: the precision it reached, and its caveats."""
+"""Rates how far a run's figures can be trusted: the precision it reached, and its caveats."""
 
 from collections.abc import Iterator
 
@@ -28,8 +28,10 @@ SHORT = {
     "unlike-machines": "different machines",
     "unlike-software": "different software",
 }
-"""Short names of caveats, most severe first. Codes that are not listed do not make a run doubtful: a median
-tolerates outliers, and precision is reported as a figure.
+"""Short names of caveats, most severe first.
+
+Caveats that are not listed do not make a run doubtful: a median tolerates outliers, and precision is reported
+as a figure.
 """
 MOST_NAMED = 2
 

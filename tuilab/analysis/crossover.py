@@ -28,7 +28,7 @@ LASTING = 0.5
 """Standard deviation of noise that lasts through all rounds of a size, as a share of the noise of one round.
 
 Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of its variance lasting, at most 5% of them show a crossover.
+half of whose variance lasts, at most 5% of them show a crossover.
 """
 
 
@@ -52,7 +52,8 @@ class SizeRatio:
         """Return the sign, or 0 if a disturbance that lasts through one size could explain it.
 
         Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
-        standard deviation is taken as `LASTING` times that of one round and added to the error of the mean.
+        standard deviation is assumed to be `LASTING` times that of one round, and is added to the error of
+        the mean.
         """
         if self.ratio.error is None:
             return 0
@@ -72,8 +73,8 @@ class Crossing:
     """One sign change. Sizes are in the axis's unit.
 
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
-    `at`. curvature: distance (as a log of size) of other interpolations from `at`; the interval includes
-    them. overtakes: True if a is faster from there on, False if b is.
+    `at`. curvature: distance (as a log of size) from `at` to the result of other interpolations, which the
+    interval includes. overtakes: True if a is faster from there on, False if b is.
     """
 
     at: float
@@ -142,7 +143,8 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead that persists on both sides, in order; none if the lead alternates.
+    """Return every change of the lead that persists on both sides, in order; an empty list if the lead
+    alternates.
 
     Undecided places in between widen the bracket.
     """
@@ -157,7 +159,7 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
-    """Return True if no lead persists because an arm leads at a single size between two sizes at which the
+    """Return True if no lead persists, because one arm leads at a single size between two sizes at which the
     other leads.
     """
     runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
@@ -172,7 +174,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike an average of one
     crossing per round, it divides by no noisy slope. Sizes are treated as independent. The interval is then
     extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`), so that a
-    bracket too wide for interpolation shows as a wide interval.
+    bracket too wide for interpolation results in a wide interval.
     """
     zeros: list[float] = []
     bounds: list[float] = []
@@ -277,7 +279,7 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
     """Return the crossover of two arms, from seconds per call by size and round.
 
     found: the lead changes once. several: it changes more than once; `at` is the first change. none: one arm
-    is significantly faster at every size at which they differ. beyond: as for none, but the gap closes at the
+    is significantly faster at every size at which they differ. beyond: as `none`, but the gap closes at the
     largest sizes. unknown: no size separates the arms, or the lead alternates between sizes.
 
     begun: as for `places`. In the result, `a` is the arm that overtakes (or would), which may be `pair.b`.
@@ -298,8 +300,8 @@ def next_size(
     """Return the size to measure next to find the crossover to ± `precision` (relative).
 
     allowed: returns the nearest size that the parameter may take. The new size is the current estimate:
-    interpolation is accurate close to a measured place, so one or two sizes suffice; bisection takes five.
-    Crossings are refined one after another, in order.
+    interpolation is accurate close to a measured place, so one or two sizes suffice, whereas bisection takes
+    five. Crossings are refined one after another, in order.
     """
     changes = crossings(places(a, b))
     if not changes:
@@ -368,8 +370,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """Return the result for a lead that never changes. known: the lead or sign at each place; all nonzero
-    ones are equal.
+    """Return the result for a lead that never changes. known: the lead or sign at each place; all that are
+    not zero are equal.
     """
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)

@@ -44,7 +44,7 @@ LONGEST_LAUNCH_S = 1e-3
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""Minimum speedup in the run's own arms for a piece of advice to be given."""
+"""Minimum speedup in the run's own arms at which a change is advised."""
 NEAR_ROOF = 0.6
 """Share of the roof beyond which adding work per call is not advised, because the device is nearly busy."""
 
@@ -114,8 +114,8 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show no real gain from a change. found: time before over time
-    after.
+    """Return True if the run's own arms show that a change gains nothing. found: time before over
+    time after.
     """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
@@ -265,8 +265,9 @@ FEEDING = {
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
-    """Return advice about the input. Leaves out changes that the arm already has or that the run's arms
-    refute.
+    """Return advice about the input.
+
+    Leaves out changes that the arm already has, or that the run's arms show to be useless.
     """
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
@@ -395,7 +396,7 @@ def remedies(groups: Sequence[Sequence[Node]]) -> str:
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Report tracing and compiling that pay off only over many calls."""
+    """Report tracing and compiling that only pay off over many calls."""
     found, first = estimate_at(arm, point), arm.cells[point].first_s
     if found is None or first is None or first < FIRST_CALLS * found.median:
         return

@@ -1,4 +1,6 @@
-"""Compares environments that took turns in one run: which is faster at what, and how they differ."""
+"""Compares environments that took turns in one run: which is faster for which arm, and how else
+they differ.
+"""
 
 import math
 from collections import Counter
@@ -19,7 +21,9 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Maximum number of op kinds in a sentence."""
 FIRST_CALLS = 1.5
-"""Minimum ratio of two first calls for a report, because each process has only one first call."""
+"""Minimum ratio of two first calls that is reported. It is large, because each process has only one first
+call.
+"""
 ALIKE = 1.1
 """Arms that are certainly within this ratio of each other are reported as equal."""
 DOUBT = 0.05
@@ -133,7 +137,7 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
 
 
 def _moved(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
-    """Yield ops that run on another device, and ops that only one of the two environments has."""
+    """Yield ops that run on another device in one environment, and ops that only one environment has."""
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:
         return

@@ -87,7 +87,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Return why there are no layers and how to get them; "" if the run did not look for layers."""
+    """Return why there are no layers and how to get them; "" if no call was profiled."""
     looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
     if not looked:
         return ""

@@ -39,7 +39,9 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """Return a short hash of these claims, because verdicts may be compared only for the same claims."""
+    """Return a short hash of these claims, because verdicts may be compared only if they are for the same
+    claims.
+    """
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
@@ -99,8 +101,8 @@ Groups = dict[str, list[str]]
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One machine's line under a preset. unlike: the versions in which it differs from most other machines
-    there.
+    """One machine's line under a preset. unlike: its versions that differ from those of most other machines
+    in the table.
     """
 
     summary: MachineSummary
@@ -164,7 +166,7 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """Return the most common value; among equally common ones, the largest."""
+    """Return the most common value; if several are equally common, the largest."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 

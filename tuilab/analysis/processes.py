@@ -3,7 +3,7 @@
 A process can settle at its own speed, depending on its memory and code layout, and keep that speed to its
 end. No interval within one process covers this variation. A run of several processes (`--budget publish`, or
 a resumed run) shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are
-for the median of the processes; a single further process can be outside.
+for the median of the processes; a single further process may lie outside.
 """
 
 import math
@@ -44,8 +44,8 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
     With six or more, the interval runs between two of these medians (`statistics.rank_of_low_end`) and
     contains the median of processes for any distribution. On a disturbed machine the distribution is skewed
     or has two levels, and the mean of the logs is not its median. With three to five, even the full range
-    would not achieve 95%, so a t interval on their logs is used. With two that differ, the interval spans
-    both and claims nothing about a third.
+    would not achieve 95%, so a t interval on their logs is used. With two processes that differ, the interval
+    spans both and claims nothing about a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -142,7 +142,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
         return max((whole, _between(middles)), key=lambda found: found.half_width() or 0.0)
     if not unlike(middles):
         return whole
-    # At most two processes: the standard deviation is half their distance, so the interval spans both.
+    # With at most two processes, the standard deviation is half their distance, so the interval spans both.
     error = max(whole.error or 0.0, statistics.pstdev([m.mean for m in middles]))
     return replace(whole, error=error)
 
@@ -230,7 +230,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def describe_coverage(state: RunState) -> str:
-    """Describe the variation that a run's intervals cover."""
+    """Describe the variation that a run's intervals include."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"
@@ -243,7 +243,7 @@ def describe_coverage(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """Return the median of the first process alone, with the interval to compare with the budget's
+    """Return the median of the first process alone, with the interval that is compared with the budget's
     precision.
     """
     if not cell.begun:
@@ -267,7 +267,8 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 def _between(middles: Sequence[Location]) -> Location:
     """Return the mean of the processes' means, each as one observation.
 
-    The error makes the interval reach as far as that of their median, which is wider from six processes on.
+    The error is chosen so that the interval is as wide as that of their median, which is wider from six
+    processes on.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)

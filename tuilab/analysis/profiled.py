@@ -16,7 +16,7 @@ MATTERS = 0.15
 """Minimum share of a call for advice on a part. Removing the part gains at most this share."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""Share of the copies' time. If the link takes at least that much, the rest is not mentioned."""
+"""Share of the copies' time. If the link takes at least this share, the rest is not mentioned."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def diagnose(profile: Profile) -> tuple[str, ...]:
 
 
 def input_bound(share: float) -> str:
-    """Describe how strongly waiting for input limits a call, judged by the printed share."""
+    """Describe how strongly waiting for input limits a call, judging by the printed share."""
     return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
 
 

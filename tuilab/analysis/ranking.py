@@ -22,15 +22,15 @@ from tuilab.model.run import ArmState, RunState
 LEAST = 1.005
 """A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
 LOOK = 3
-"""Number of warm-up calls behind the provisional figure that is shown until the first counted round."""
+"""Number of warm-up calls required for the provisional figure that is shown until the first counted round."""
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Arms that do the same work, fastest first.
 
-    tied: the arms that may be the fastest. wild: arms too noisy to compare with the fastest. few: arms with
-    too few rounds to compare.
+    tied: the arms that may be the fastest. wild: arms that are too noisy to compare with the fastest. few:
+    arms with too few rounds to compare.
     """
 
     arms: list[ArmState]
@@ -50,8 +50,8 @@ class Ranking:
 def ranked(arms: list[ArmState], point: int) -> Ranking:
     """Return the ranking of the arms, which are given in order of their medians."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Name all arms until one can be compared with the fastest. From then on, list the arms that cannot be
-    # compared yet separately.
+    # Name all arms until one can be compared with the fastest. Then list the arms that cannot be compared yet
+    # separately.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)
@@ -66,10 +66,11 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, by median, and slower arms too noisy to separate from them.
+    """Return the arms that may be the fastest, by median, and slower arms that are too noisy to separate from
+    them.
 
-    An arm between two arms that are known to be nearly equal counts as equal too, however precise its figure
-    is.
+    An arm between two arms that are known to be nearly equal counts as equal too, no matter how precise its
+    figure is.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
     first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
@@ -131,7 +132,9 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
-    """Return one arm per device with the seconds of its fastest warm-up call, once it has made a few."""
+    """Return one arm per device with the seconds of its fastest warm-up call, once it has made a
+    few calls.
+    """
     fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
@@ -144,8 +147,8 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
 def brief(state: RunState) -> Brief:
     """Return the fastest arm, and its lead over the arm that readers will compare with it.
 
-    That is the fastest on the other kind of device, or else the runner-up. For a sweep, this uses its
-    headline point.
+    That is the fastest on the other kind of device, or else the runner-up. For a sweep, uses the headline
+    point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

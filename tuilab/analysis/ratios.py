@@ -71,7 +71,7 @@ class RatioEstimate(Bounded):
 
     @property
     def turned(self) -> "RatioEstimate":
-        """b's time over a's."""
+        """The estimate of b's time over a's."""
         ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
         return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
 
@@ -137,8 +137,8 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Return the `log_ratios` of samples given with the round of each; faster for many samples, as it builds
-    no dictionary.
+    """Return the `log_ratios` of samples given with the round of each; faster for many samples, because it
+    builds no dictionary.
 
     If a round has several samples, the last counts. Rounds ascend.
     """

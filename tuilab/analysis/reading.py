@@ -21,7 +21,7 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Caveat of an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""Maximum factor between the times of the unprofiled calls and of the run's own calls."""
+"""Maximum factor between the times of the unprofiled calls and the run's own calls."""
 RETRACED = "retraced"
 """Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6
@@ -70,8 +70,8 @@ def unfinished(state: RunState) -> set[int]:
 def summary_point(state: RunState) -> int:
     """Return the index of a sweep's headline point: the point nearest to the scenario's own values.
 
-    Nearest in ratio, among finished points, or else started points, or else those being prepared. 0 without a
-    sweep.
+    The nearest by ratio among the finished points, or else among the started ones, or else among those being
+    prepared. 0 without a sweep.
     """
     if not state.points or state.sweep is None:
         return 0
@@ -114,7 +114,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """Return the median seconds per call (blocks) with its interval; None if nothing was timed."""
+    """Return the median seconds per call (from blocks) with its interval; None if nothing was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -218,7 +218,7 @@ def retraced(arm: ArmState, point: int) -> str:
 
 
 def does(arm: ArmState, point: int) -> str:
-    """Return the description of an arm's call, if the workload declares one."""
+    """Return the workload's description of an arm's call; "" if it declares none."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
@@ -235,8 +235,8 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
 
 
 def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
-    """Return a note if an arm is faster than its machine can compute, so it cannot have done the work; else
-    "".
+    """Return a note if an arm is faster than its machine can compute and therefore cannot have done the work;
+    else "".
 
     Compares with the highest peak of any dtype, with a margin if the peak was measured while other processes
     used the processors. Uses operations only, because bytes may come from a cache.
@@ -326,7 +326,8 @@ def endless(arm: ArmState, point: int) -> bool:
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return the account of a call, scaled to the arm's median; None if there is none or nothing was timed.
+    """Return the account of a call, scaled to the arm's median; None if there is no account or nothing was
+    timed.
 
     All of it is unknown if the unprofiled calls contradict the run's own. The machine was then busier or less
     busy, so the profile does not describe the measured calls.
@@ -364,7 +365,7 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
 
 
 AxisValues = tuple[tuple[str, Value], ...]
-"""Parameters that any of the runs sweeps, each with its value; empty if none does."""
+"""Parameters that any of the runs sweeps, each with its value; empty without a sweep."""
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:

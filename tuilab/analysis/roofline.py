@@ -139,7 +139,7 @@ def crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the better of both measurements of each roof, because a busy machine is not a slower one."""
+    """Return the better of both measurements of each roof, because a busy machine only seems slower."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -201,15 +201,15 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return the work of a call of the arm at a point; if it has none, the work of an equivalent arm."""
+    """Return the work of a call of the arm at a point; if it is unknown, that of an equivalent arm."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return arms that do the same work, those of the same mode first, because a graph merges ops that eager
-    mode repeats.
+    """Return arms that do the same work, those of the same mode first, because eager mode repeats ops that a
+    graph merges.
     """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
@@ -242,7 +242,7 @@ def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
     """Return the work, with the host's cost lowered to the limit that the run's own calls prove.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
-    one after another cannot need more for them than its fastest call took.
+    one after another cannot need more time for them than its fastest call took.
     """
     if not work.host_s:
         return work
@@ -327,8 +327,8 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
         own = [level for level in device.memory if level.working_set != reached.working_set]
         above = [level for level in own if level.working_set > reached.working_set]
         if not above:
-            # The arm moved its data faster than the largest measured working set allows, so raise that
-            # bandwidth.
+            # The arm moved its data faster than the bandwidth of the largest measured working set allows, so
+            # raise that bandwidth.
             own[-1:] = [MemoryRoof(own[-1].working_set, max(own[-1].bytes_per_s, reached.bytes_per_s))]
         else:
             own.append(reached)
@@ -338,9 +338,10 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 @dataclass(frozen=True)
 class Reach:
-    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if it is unknown or above 1.
+    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if the share is unknown or
+    above 1.
 
-    above: the figures exceed the roof as measured.
+    above: the figures exceed the measured roof.
     """
 
     work: Work
@@ -367,7 +368,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
     share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
-        # The arm's own figure raised this roof, so its share of 1 shows nothing about the machine.
+        # The arm's own figure raised this roof, so its share of 1 says nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
         share = None if above else share
     return Reach(
@@ -396,8 +397,8 @@ ABOVE = 1.0 + 1e-9
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return the largest part of a call; if that is computing, return the closer roof, provided that one is
-    close.
+    """Return the largest part of a call; if that part is computing, return the closer of the two roofs, if
+    either is close.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":

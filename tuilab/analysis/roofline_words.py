@@ -36,13 +36,13 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
 
 
 def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """Return `memory`, or `cache` with the size of the working set, worded the same in every view."""
+    """Return `memory`, or `cache` with the size of the working set, with the same wording in every view."""
     return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, found: Reach) -> str:
-    """Return the roof, such as `199 GFLOP/s float32`, and the arm that reached it if that arm exceeds the
-    measured roof.
+    """Return the roof, such as `199 GFLOP/s float32`, and the arm that reached it if it exceeds the measured
+    roof.
     """
     measured_roofs, device = device_roofs(state, arm, point), found.device
     work, least = found.work, found.least
@@ -92,7 +92,7 @@ def uncounted(work: Work) -> str:
     return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
 
 
-# Wording used before anything is measured.
+# Text that is shown before anything is measured
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:

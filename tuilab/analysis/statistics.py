@@ -80,7 +80,7 @@ LARGE = 5_000
 
 
 def ranks(samples: Sequence[float]) -> list[float]:
-    """Return the ranks 1 … n in the samples' order; ties share their mean rank. Assumes finite samples."""
+    """Return the ranks 1 … n in the samples' order; ties get their mean rank. Assumes finite samples."""
     order = sorted(range(len(samples)), key=samples.__getitem__)
     out = [0.0] * len(samples)
     if len(set(samples)) == len(samples):
@@ -103,7 +103,8 @@ def rank_autocorrelation(samples: Sequence[float]) -> float:
 
     The estimate r of an AR(1) process is too low by (1 + 4ρ) / n on average (Marriott & Pope 1954); this is
     added, with r for ρ. With ranks, one spike weighs no more than any other sample. Samples in the order of
-    measurement, equally spaced. Below 8 samples the estimate is meaningless, so it returns 0. Unitless.
+    measurement, equally spaced. With fewer than 8 samples the estimate is meaningless, so this returns 0.
+    Unitless.
     """
     n = len(samples)
     if n < CORRELATED_FROM:
@@ -133,8 +134,8 @@ def widening(rho: float) -> float:
     """Return √((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples relative to independent
     ones.
 
-    Source: Bartlett 1946, large n. A negative ρ would narrow an interval on weak evidence, so it returns 1.
-    Unitless.
+    Source: Bartlett 1946, large n. For a negative ρ, which would narrow an interval on weak evidence, this
+    returns 1. Unitless.
     """
     rho = max(0.0, min(MOST_CORRELATED, rho))
     return math.sqrt((1 + rho) / (1 - rho))
@@ -144,8 +145,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""Maximum number of samples for which results are cached. Caching for more would take much memory and save
-little time.
+"""Maximum number of samples for which results are cached. Caching more would take much memory and save little
+time.
 """
 
 
@@ -280,12 +281,13 @@ def _sorted(samples: Sequence[float]) -> Sequence[float]:
 
 
 def at_rank(ascending: Sequence[float], rank: float) -> float:
-    """Return the value at a fractional rank, 1 … n."""
+    """Return the value at a fractional rank, from 1 to n."""
     below = min(max(int(rank), 1), len(ascending))
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # If both neighbours are equal, this form returns exactly their value; low × (1 − w) + high × w may not.
+    # If both neighbours are equal, this form returns exactly their value, whereas low × (1 − w) + high × w
+    # may not.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 
 
@@ -344,9 +346,9 @@ def locate(samples: Sequence[float], rho: float | None = None) -> Location | Non
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
     kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;
     the degrees of freedom (h − 1) shrink by the same factor squared. Below ten samples nothing is trimmed and
-    this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then costs little,
-    where a plain mean's interval grows several-fold. rho: pass it if more data than these samples determine
-    it.
+    this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then has little
+    effect, whereas the interval of a plain mean would grow several-fold. rho: pass it if more data than these
+    samples determine it.
     """
     n = len(samples)
     if n < 2:
@@ -360,7 +362,7 @@ def locate(samples: Sequence[float], rho: float | None = None) -> Location | Non
 
 
 def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Return the trimmed mean, and the sum of squares of the Winsorised samples around their own mean."""
+    """Return the trimmed mean, and the sum of squares of the Winsorised samples around their mean."""
     n = len(samples)
     kept = sorted(samples)[cut : n - cut]
     winsorised = [kept[0]] * cut + kept + [kept[-1]] * cut
@@ -369,7 +371,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Return the same for many samples, except for rounding."""
+    """Return the same as `_trimmed` for many samples, except for rounding."""
     import numpy as np
 
     n = len(samples)

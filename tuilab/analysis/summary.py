@@ -61,8 +61,9 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """Compare each arm that was measured alone and together with others. The two passes share no rounds, so
-    they cannot be paired.
+    """Compare each arm that was measured alone and together with others.
+
+    The two passes share no rounds, so their rounds cannot be paired.
     """
     out = []
     for arm in state.arms.values():
@@ -143,7 +144,7 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Return the machine in a few fields; a GPU by its description, else by TensorFlow's name."""
+    """Return the machine in a few fields; with a GPU's description, or else its TensorFlow name."""
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
@@ -213,7 +214,9 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _located(state: RunState, flag: Caveat, point: int) -> str:
-    """Return a flag's message, with the place in the sweep if it is not the place of the arm's figures."""
+    """Return a flag's message, with its place in the sweep, unless the arm's figures are from the
+    same place.
+    """
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
@@ -284,8 +287,9 @@ def _order(value: Value) -> tuple[float, str]:
 
 
 def _facts(state: RunState) -> dict[str, Value | float]:
-    """Return facts by name; a fact about an arm as `arm:name`, and at a later point of a sweep as
-    `arm:name@point`.
+    """Return facts by name.
+
+    A fact about an arm is `arm:name`; at a later point of a sweep it is `arm:name@point`.
     """
     out: dict[str, Value | float] = {}
     for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:

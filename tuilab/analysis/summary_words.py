@@ -1,4 +1,4 @@
-"""Words the sentences of a run's summary. The numbers come from `analysis.summary`."""
+"""Formulates the sentences of a run's summary. The numbers come from `analysis.summary`."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def _difference(slowdown: RatioEstimate) -> str:
 
 
 def elsewhere_words(arm: ArmState, point: int) -> str:
-    """Describe an arm that computed on another device than the requested one."""
+    """Describe an arm that computed on a device other than the requested one."""
     return f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
 
 

@@ -72,7 +72,7 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Return the size from which one of two arms is faster than the other."""
+        """Return the size at which one of two arms becomes faster than the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         crossing = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -84,7 +84,7 @@ class Series:
 
 def _median(arm: ArmState, point: int) -> float:
     estimate = estimate_at(arm, point)
-    assert estimate is not None  # arms in a series are measured
+    assert estimate is not None  # every arm in a series was measured
     return estimate.median
 
 
@@ -113,7 +113,7 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 
 
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
-    """Return the sweep's crossovers, fastest arms first: CPU against GPU if both were measured.
+    """Return the sweep's crossovers, comparing the fastest arms first, CPU with GPU if both were measured.
 
     Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. With one kind of
     device, the arm that wins at the smallest size is compared with the arm that wins at the largest (or else

@@ -57,13 +57,14 @@ Judgement = tuple[VerdictWord, str]
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
-    """Return the arms that match the pattern, whatever their status."""
+    """Return the arms that match the pattern, regardless of their status."""
     return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
 
 
 def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
-    """Return the matching arms measured at a point, fastest first. Excludes arms that ran on another device
-    than the pattern's.
+    """Return the matching arms measured at a point, fastest first.
+
+    Excludes arms that ran on a device other than the pattern's.
     """
     arms = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in arms if not (pattern.device and elsewhere(arm, point))]
@@ -107,7 +108,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
-    if shared and len(theirs) >= len(ours):  # arms that match both belong to the narrower pattern
+    if shared and len(theirs) >= len(ours):  # arms that match both patterns count only for the narrower one
         theirs = [arm for arm in theirs if arm.arm.id not in shared]
     elif shared:
         ours = [arm for arm in ours if arm.arm.id not in shared]
@@ -129,8 +130,9 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Return why a side has no figure. If both lack one, return the reason that more measuring would not
-    remove.
+    """Return why a side has no figure.
+
+    If both lack one, prefer the reason that more measuring would not remove.
     """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
@@ -161,7 +163,7 @@ def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
 
 
 def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
-    """Return the minimum and maximum share (0 to 1) that the phases may have together."""
+    """Return the minimum and maximum share (0 to 1) that the phases may have in total."""
     parts = [part for part in account.parts if part.phase in phases]
     low = sum((part.ci95_s or (part.seconds, part.seconds))[0] for part in parts)
     high = sum((part.ci95_s or (part.seconds, part.seconds))[1] for part in parts)
@@ -174,7 +176,7 @@ def phase_share(
 ) -> Judgement:
     """Judge whether the phases together take at least `share` of a call in every arm of the pattern.
 
-    A share has its phases' intervals as bounds; unknown time may belong to them too.
+    A share has its phases' intervals as bounds; time of unknown origin may belong to them too.
     """
     point = summary_point(state)
     arms = [(arm, account_at(arm, point)) for arm in timed(state, pattern, point)]
@@ -211,7 +213,8 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
 def share_grows(when: ShareGrows, state: RunState) -> Judgement:
     """Judge whether the phases' share grows from the smallest to the largest size, in every arm.
 
-    Both shares have the phases' intervals and unknown time as bounds; if those overlap, it is undecided.
+    Both shares have the phases' intervals and unknown time as bounds; if those bounds overlap, the claim is
+    undecided.
     """
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
@@ -251,8 +254,8 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Combine the verdicts of all arms, each of which must meet the claim: the least favourable one, with the
-    arms that caused it.
+    """Return the least favourable verdict among the arms, each of which must meet the claim, with the arms
+    that caused it.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
@@ -531,7 +534,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge two GPU arms if a host library, which was timed here, does the work of `b`."""
+    """Judge two GPU arms if the work of `b` is done by a host library, which was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -579,8 +582,9 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
-    """Judge a share for work of a host library: its time was measured here, and copies cannot be slower than
-    the slowest link.
+    """Judge a share for the work of a host library.
+
+    Its time was measured here, and copies cannot be slower than the slowest link.
     """
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
@@ -631,9 +635,9 @@ def _on_gpu(when: Condition, state: RunState) -> bool:
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:
-    """Return the run without arms on further GPUs, unless the claim names a GPU by number.
+    """Return the run with the arms on further GPUs removed, unless the claim names a GPU by number.
 
-    A result for one GPU need not hold for the next, and both arms of a pair must use the same GPU.
+    A result for one GPU need not hold for another, and both arms of a pair must use the same GPU.
     """
     arms = list(state.arms.values())
     gpus = sorted({arm.arm.device for arm in arms if _gpu(arm)}, key=lambda d: int(d.partition(":")[2]))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tuilab.model.quantity import as_shown, digits_for, prefixed, significant
-from tuilab.model.quantity import plural as plural  # until all packages import it from there
+from tuilab.model.quantity import plural as plural  # re-exported until all packages import it from there
 from tuilab.model.sanitize import sanitize_line
 
 REASON_LENGTH = 160
@@ -47,7 +47,7 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """Return `[15 k 22 k]`, both with the digits of a value between them."""
+    """Return `[15 k 22 k]`, both ends with the digits of a value between them."""
     digits = digits_for((low + high) / 2, (high - low) / 2)
     ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
     return f"[{' '.join(ends)}]"

@@ -77,7 +77,7 @@ def _log_limits(low: float, high: float, binary: bool) -> Limits:
 
 
 def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
-    # A clock or counter starts at zero; values far from zero are shown close up.
+    # A clock or counter starts at zero; values far from zero get an axis that does not include zero.
     if 0 <= low <= 0.5 * high:
         return 0.0, round_up(high, ends)
     span = high - low or abs(high) * 0.2 or 1.0
@@ -133,7 +133,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         values = powers_of_two(*ends, most)
     else:
         values = logarithmic(*ends, most)
-    if axis.kind in ("count", "binary"):  # there is no half round
+    if axis.kind in ("count", "binary"):  # a round is never half
         values = [value for value in values if abs(value - round(value)) <= 1e-9 * value]
     match axis.kind:
         case "time":
@@ -157,7 +157,7 @@ def linear(low: float, high: float, most: int) -> list[float]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         values = [k * step for k in range(first, last + 1)]
         if len(values) <= most:
-            # A single tick gives no scale: use the first and last of the finer ticks.
+            # A single tick shows no scale: use the first and last of the finer ticks.
             return values if len(values) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
     return [low, high]
 
@@ -182,8 +182,9 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 
 
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
-    """Return a row of `width` characters with each label at its position, if the space is free, starting at
-    `first`.
+    """Return a row of `width` characters with each label at its position, starting at `first`.
+
+    Labels without space are left out.
     """
     row, free = [" "] * width, first
     for start, label in labels:

@@ -9,7 +9,7 @@ LABEL = 8
 
 
 def doctor_text(report: DoctorReport, width: int) -> str:
-    """Return the report: answer, cause and fix first, then the probes as an aligned table.
+    """Return the report: answer, cause and fix first, followed by an aligned table of the probes.
 
     Commands are never wrapped, so that they can be copied.
     """

@@ -30,9 +30,9 @@ class Statement(msgspec.Struct, kw_only=True):
     evidence: str = ""
     """The evidence, in one sentence with numbers."""
     run: str = ""
-    """Id of the run that measured the claim; "" before."""
+    """Id of the run that measured the claim; "" before that."""
     emulated: bool = False
-    """Whether the verdict rests on an emulated GPU."""
+    """Whether the verdict is based on an emulated GPU."""
 
     @property
     def words(self) -> str:

@@ -69,10 +69,10 @@ def _placement(result: RunResult) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """Return an HTML table. With `numeric`, the columns between the first and the last are aligned as
-    numbers, but a cell with a clause wraps as text.
+    """Return an HTML table.
 
-    A reason that replaces a row's figures spans all these columns.
+    With `numeric`, the columns between the first and the last are aligned as numbers; a cell with a sentence
+    wraps as text. A reason that replaces a row's figures spans all these columns.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

@@ -56,7 +56,9 @@ def fastest(summary: MachineSummary) -> str:
 
 
 def median(best: Best | None) -> str:
-    """Format a median, such as `483 µs`, with as many digits as the interval supports; a dash for none."""
+    """Format a median, such as `483 µs`, with as many digits as the interval supports; a dash if there is
+    none.
+    """
     if best is None:
         return "–"
     half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None

@@ -153,14 +153,16 @@ def programs_text(together: Together) -> str:
 
 
 def programs_json(together: Together) -> str:
-    """Return the JSON object of `tuilab watch --json` for several hosts; for one host, the page's own."""
+    """Return the JSON object of `tuilab watch --json` for several hosts; for one host, the object of its
+    page.
+    """
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """Describe the activity of a device: its use, peak memory and clock."""
+    """Describe a device's activity: its utilization, peak memory and clock."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"

@@ -36,7 +36,7 @@ ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return an arm's figures with as many digits as its interval supports, or why it has none."""
+    """Return an arm's figures with as many digits as its interval supports, or the reason why it has none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -94,11 +94,11 @@ def arm_rows(result: RunResult) -> list[list[str]]:
 
 
 MOST_APART = 2
-"""Maximum number of arms named for one reason; a larger number is only counted."""
+"""Maximum number of arms named for one reason; if there are more, only their number is given."""
 
 
 def _join_arms(arms: list[ArmResult]) -> str:
-    """Join arm names: `GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
+    """Join arm names, for example `GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
     if len(arms) <= MOST_APART:
         return ", ".join(arm.label for arm in arms)
     kinds = {family(arm.requested_device) for arm in arms}
@@ -125,7 +125,8 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return the crossovers of a sweep: found ones first, followed by those with a GPU that you do not have.
+    """Return the crossovers of a sweep: first the ones that were found, followed by those with a GPU that you
+    do not have.
 
     Omits pairs of arms that more sizes may still separate.
     """
@@ -187,7 +188,7 @@ LEAST_SHARE = 0.001
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
     """Return a row per layer, longest first.
 
-    Layers beyond `most`, and those that compute nothing and take almost no time, share a row; the time
+    Layers beyond `most`, and layers that compute nothing and take almost no time, share a row. The time
     outside layers comes last.
     """
     if not layers:
@@ -210,7 +211,7 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:
-    """Return a model's layers with their shares of a call; none for other workloads."""
+    """Return a model's layers with their shares of a call; empty for other workloads."""
     return result.model.layers if result.model is not None else ()
 
 
@@ -225,7 +226,7 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Explain why there are no layers, or which calls they are from if that is not obvious."""
+    """Explain why there are no layers, or which calls they come from if that is not obvious."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
@@ -288,7 +289,7 @@ def advice(result: RunResult) -> list[str]:
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
     for finding in result.diagnosis:
-        # A finding without a share has figures in its sentence, so similar arms cannot share it.
+        # A finding without a share has figures in its sentence, so similar arms cannot share a sentence.
         alike = finding.share and finding.arm in labels
         groups.setdefault((finding.code, finding.remedy, "" if alike else finding.message), []).append(
             finding
@@ -413,7 +414,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Shrink the widest columns until all fit; a column of width 0 is left out."""
+    """Shrink the widest columns until all fit; omit columns of width 0."""
     fitting = list(widths)
     while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
         fitting[fitting.index(max(fitting))] -= 1
@@ -460,7 +461,7 @@ def model_lines(result: RunResult) -> list[str]:
         first = seconds(model.load_s + min(firsts))
         lines[0] += f" The first call completes {first} after opening the file, at the earliest."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
-    if rates and not result.axis:  # a sweep reports its arms at only one size
+    if rates and not result.axis:  # for a sweep, these are the arms at one size only
         rate, label = max(rates)
         lines.append(f"Highest throughput: {rate:,.0f} examples per second ({label}).")
     if result.batch is not None and result.batch.sentence:

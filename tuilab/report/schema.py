@@ -32,7 +32,7 @@ SCHEMAS: dict[str, Any] = {
     "event": Event,
     "request": Request,
 }
-"""By name: the object of a command's `--json`, a preset file, a line of a recording, a line sent to
+"""The types by name: the object of a command's `--json`, a preset file, a line of a recording, a line sent to
 a worker.
 """
 
@@ -52,7 +52,9 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _without_raw(of: Any) -> Any:
-    """Return the types with an `Ask` that takes any object: msgspec cannot write the default of raw JSON."""
+    """Return the types with an `Ask` that takes any object: msgspec cannot serialize the default of a raw
+    JSON field.
+    """
     if Ask not in get_args(of):
         return of
     body: tuple[str, Any, Any] = ("body", dict[str, Any], msgspec.field(default_factory=dict))

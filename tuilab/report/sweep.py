@@ -18,7 +18,7 @@ from tuilab.report.chart import Chart, Series, Vertical
 DASHES = 24
 """Number of dashes in the line of a GPU's best case."""
 BELOW = 0.8
-"""Fraction of the smallest measured time; the time axis has probably ended above it."""
+"""A bound below this fraction of the smallest measured time is probably below the time axis."""
 MOST_LANES = 3
 
 
@@ -49,7 +49,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        # a recording from elsewhere may lack the size
+        # a recording from another machine may lack the size
         if isinstance(at := point.values.get(result.axis[0]), int | float)
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
@@ -61,7 +61,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """Return the best case on a GPU that you do not have, dashed and faint, so that nobody mistakes it for a
+    """Return the best case on a GPU that you do not have, dashed and faint, so that it is not mistaken for a
     measurement.
     """
     bound = result.sweep_bound
@@ -87,7 +87,7 @@ def rounded(value: float) -> str:
     return prefixed(value, 2).replace(" ", "")
 
 
-# Describing a point
+# Description of a point
 
 
 def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
