@@ -8,9 +8,9 @@ from tuilab.streams import repair_streams
 
 
 def main() -> None:
-    """Open the lab, or run the command that the arguments name."""
+    """Open the lab, or run the command given by the arguments."""
     repair_streams()
-    # a parent may ignore it, and the lab would then never see a child process end
+    # the parent process may ignore SIGCHLD, so that the lab would never see a child process end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # Shell completion calls the command without arguments and sets this variable.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:

@@ -21,10 +21,11 @@ MANIFEST = "tuilab.json"
 VERSION = 1
 SIGNATURE, AS_CALLED = "call", "as_called"
 """Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
-those are fixed.
+these are fixed.
 
-With shapes known during tracing, the graph need not compute them in each call or loop step. For the gradient
-of a recurrent layer, the graph for any batch takes a fifth longer than the program's own graph."""
+If shapes are known during tracing, the graph does not compute them in each call or loop step. For the
+gradient of a recurrent layer, the graph for any batch takes a fifth longer than the program's own graph.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Manifest:
     batch: int = 0
     """Number of examples in the captured call; 0 if unknown."""
     versions: Mapping[str, str] | None = None
-    """Versions used to write the folder: `tensorflow`, `python`."""
+    """Versions with which the folder was written: `tensorflow`, `python`."""
     mixed: bool = False
     """True if the step runs with TensorFlow's automatic mixed precision."""
 
@@ -125,7 +126,7 @@ def _write(
 ) -> Path:
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
-    # Trace this graph first: later, TensorFlow would reuse the graph for any batch.
+    # Trace this graph first, because TensorFlow would later reuse the graph for any batch.
     as_called = function.get_concrete_function(*exact)
     concrete = _relaxed(tf, function, exact, as_called, said)
     graphs = {SIGNATURE: concrete}
@@ -228,7 +229,7 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """Return the function's graph with the first dimension that its inputs share left open, or else the graph
+    """Return the function's graph with the shared first dimension of its inputs left open, or else the graph
     as called.
     """
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
@@ -251,7 +252,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
 
 
 class _Drawn:
-    """Replaces a dataset iterator: yields the function's own inputs, the same in each call."""
+    """Replaces a dataset iterator. Yields the function's own inputs, which are the same in each call."""
 
     def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
         self._tf, self.spec, self._batch = tf, spec, batch
@@ -280,8 +281,8 @@ class _Drawn:
 def _drawn_at_once(iterator: Any) -> int:
     """Return the number of examples per element of the iterator; 0 if unknown.
 
-    It comes from the iterator's dataset if `batch` made it; for arrays, from Keras' `fit` further up the
-    stack.
+    The number comes from the iterator's dataset if `batch` created it, or, for arrays, from Keras' `fit`
+    further up the stack.
     """
     frame: Any = sys._getframe()
     while frame is not None:

@@ -1,4 +1,4 @@
-"""Find a user's Python and check whether the lab can measure with it, without importing anything in it."""
+"""Finds a user's Python and checks whether the lab can measure with it, without importing anything in it."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""Seconds for an interpreter to describe itself. On a network disk, a first start takes seconds."""
+"""Seconds for an interpreter to describe itself. On a network disk, the first start may take seconds."""
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
 """Maximum bytes that the interpreter may print, and seconds between two checks."""
 OWN = "."
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
 _EXPECTED = "a Python interpreter, or the folder of a virtual or conda environment"
 
-# This code also runs in Python 2, so that an old Python is reported as such.
+# This code also runs in Python 2, so that a Python that is too old is reported as such.
 _LOOK = """
 import json, sys
 known = {"python": list(sys.version_info[:3]), "folder": sys.prefix, "path": sys.path, "tensorflow": None}
@@ -71,7 +71,7 @@ def python_of(place: str) -> Path | None:
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
     """Return the environment at a path; None for the lab's own.
 
-    where: the option or field that messages name. tensorflow: require a TensorFlow version that the lab
+    where: the option or field to name in messages. tensorflow: require a TensorFlow version that the lab
     supports. Raises InputError.
     """
     if place == OWN or (found := python_of(place)) == Path(sys.executable):
@@ -143,7 +143,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
             selector.register(stream, selectors.EVENT_READ)
         try:
             ended = False
-            # A child may keep the pipes open: once the program has ended, read only the available data.
+            # A child may keep the pipes open, so read only the available data once the program has ended.
             while selector.get_map():
                 ready = selector.select(0.0 if ended else PAUSE_S)
                 if ended and not ready:
@@ -158,7 +158,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
                 ended = program.poll() is not None
                 if time.monotonic() > deadline:
                     raise TimeoutError
-            while program.poll() is None:  # the program closed its output but still runs
+            while program.poll() is None:  # the program has closed its output but is still running
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 time.sleep(PAUSE_S)
@@ -172,7 +172,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` stands for the lab's own.
+    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` means the lab's own.
 
     Raises InputError.
     """

@@ -1,8 +1,8 @@
-"""Landlock, with which the Linux kernel restricts this process and all its children permanently.
+"""Restricts this process and all its children permanently, using Landlock in the Linux kernel.
 
-Files need Linux 5.13, TCP 6.7, signals and abstract sockets 6.12. The restriction applies to the calling
-thread and to threads that it starts later, so apply it before starting any thread. Uses only the standard
-library.
+Restricting files requires Linux 5.13; TCP, 6.7; signals and abstract sockets, 6.12. The restriction applies
+to the calling thread and to threads that it starts later, so apply it before starting any thread. Uses only
+the standard library.
 """
 
 import ctypes
@@ -22,7 +22,9 @@ USES = _READ | _LIST | _WRITE | _TRUNCATE
 """Permission to read and write existing files, but not to create files."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
-"""For TCP: to bind and to connect. For outside processes: abstract sockets and signals."""
+"""The bits for TCP mean bind and connect; the same bits for outside processes mean abstract sockets and
+signals.
+"""
 _CAPABILITY_VERSION = 0x20080522
 """Version number in the header of the call: capabilities are two words of 32 bits."""
 _BENEATH = 1
@@ -37,8 +39,9 @@ def version() -> int:
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
     """Allow only what the rules permit.
 
-    A rule is a path, and `SEES`, `KEEPS` or `USES` for everything below it. Forbids TCP connections, and
-    signals to outside processes. Skips missing paths. Raises OSError if the kernel refuses.
+    A rule consists of a path and the permission for everything below it: `SEES`, `KEEPS` or `USES`. Forbids
+    TCP connections, and signals to outside processes. Skips missing paths. Raises OSError if the kernel
+    refuses.
     """
     found, libc = version(), _libc()
     known = (SEES | KEEPS) & ~(_REFER if found < 2 else 0) & ~(_TRUNCATE if found < 3 else 0)
@@ -59,7 +62,10 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
 
 
 def drop(capabilities: Iterable[int]) -> None:
-    """Permanently drop the capabilities of this thread and of threads that it starts. Only root has any."""
+    """Permanently drop the capabilities of this thread and of threads that it starts.
+
+    Only root has capabilities.
+    """
     libc, header, data = _libc(), struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
     _checked(libc.capget(header, data))
     words = list(struct.unpack("=6I", data.raw))

@@ -260,7 +260,7 @@ def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
 def _computed(read: _Reader, since: float) -> dict[int, float]:
     """Return each process's share of the GPU's processors, averaged over the driver's samples since `since`.
 
-    Empty if nothing ran or the driver does not report it; NVML raises an error in both cases.
+    Empty if nothing ran, or if the driver does not report activity; NVML raises an error in both cases.
     """
     samples: dict[int, list[float]] = {}
     for sample in read("process use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
@@ -287,7 +287,7 @@ def slowed(which: int | str) -> dict[str, float]:
     """Return, for each cause, the total seconds for which it has slowed the GPU since some fixed time.
 
     The driver counts these seconds (`nvmlDeviceGetViolationStatus`). Reading the current reasons between two
-    calls would only give those of an idle GPU.
+    calls would only show those of an idle GPU.
 
     which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index. The two number GPUs
     differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not affect NVML's index. The call is

@@ -42,7 +42,7 @@ def private_folder(path: Path) -> Path:
         found = path.lstat()
         if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
             raise OSError(0, "it belongs to another user")
-    # A folder that the user named may also serve others. New files in it are private in any case.
+    # A folder that the user named may also serve others. New files in it are always private.
     named = there and bool(os.environ.get(ENVIRONMENT)) and path == data_folder()
     if not named and path.stat().st_uid == os.getuid():
         path.chmod(PRIVATE_FOLDER)

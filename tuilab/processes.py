@@ -1,4 +1,4 @@
-"""Identify processes, find their descendants, and make processes end together.
+"""Identifies processes, finds their descendants, and makes processes end together.
 
 Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
 because this file also runs as a program: the guard, which outlives a worker in order to end the processes
@@ -39,7 +39,7 @@ def die_with_parent(on: bool = True) -> None:
     """
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
-    if on and os.getppid() != parent:  # the parent ended in between
+    if on and os.getppid() != parent:  # the parent has ended in the meantime
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -149,7 +149,7 @@ def end_all(
 
 
 def guards(processes: Iterable[Process]) -> list[Process]:
-    """Return those that still run and are guards."""
+    """Return the guards among these processes that are still running."""
     return [each for each in processes if since(each.pid) == each.since and _is_guard(each.pid)]
 
 
@@ -228,7 +228,7 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
         os.close(2)  # readers of the worker's standard error must not wait for its guard
     # Do not kill a process that has ended meanwhile, because its id alone does not identify it.
     end_all(worker, mark, [itself[1]] if itself else [])
-    time.sleep(_BETWEEN_S)  # to catch processes that were just being started
+    time.sleep(_BETWEEN_S)  # to catch processes that were just starting
     end_all(worker, mark)
     if folder and os.path.isdir(folder):
         import shutil  # the guards of most workers do not need this import

@@ -80,7 +80,7 @@ SCRIPT = """<script>
 }
 </script>"""
 MOST_TYPED = 8_192
-"""Maximum characters of one input, such as a paste; the rest is dropped, as in a terminal."""
+"""Maximum characters in one input, such as a paste; the rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
 """Maximum pending bytes for a lab that is not reading; asyncio would block at twice this number."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
@@ -112,7 +112,7 @@ class Session:
         try:
             await asyncio.wait_for(sending, SENDS_S)
         except (TimeoutError, ConnectionError, RuntimeError):
-            # Do not let the lab wait for a page that is gone, because its worker would stall.
+            # Do not let the lab wait for a page that is gone, because that would stall its worker.
             if self.page is page:
                 self.page = None
 
@@ -135,8 +135,8 @@ class LabServer(Server):  # type: ignore[misc]
     def __init__(self, host: str, port: int, kept_s: float = KEPT_S) -> None:
         command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
-        # `exec` replaces the shell with the lab, so that the server is the lab's parent. Not every shell does
-        # this by itself.
+        # `exec` replaces the shell with the lab, so that the server is the lab's parent. Some shells do this
+        # by themselves.
         super().__init__(
             f"exec {shlex.join(command)}",
             host=host,
@@ -169,7 +169,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
             raise web.HTTPBadRequest(text="no screen has that size")
-        # Load resources from the address from which the page came.
+        # Load resources from the address of the page.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
@@ -264,7 +264,7 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """Clean up after a lab, whose process may have ended by itself."""
+        """Clean up after a lab, which may have exited by itself."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -283,7 +283,7 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print the address once the port is open; it is not open yet."""
+        """Print the address once the port is open, which it is not yet."""
         self._said = asyncio.create_task(self._say())
 
     async def _say(self) -> None:
@@ -369,8 +369,8 @@ def _fits_a_screen(*sizes: Any) -> bool:
 def allowed(host: str, origin: str | None, served: str) -> bool:
     """Return True if a request with these headers comes from a page of the server at `served`.
 
-    All names of the loopback address match each other. A request without an origin is accepted, because the
-    WebSocket of a foreign page always has one.
+    All names of the loopback address match each other. A request without an origin is accepted, because a
+    WebSocket request from a foreign page always has one.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

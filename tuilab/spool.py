@@ -11,12 +11,13 @@ from tuilab.processes import since
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
-"""File suffixes: the file has no content yet; the reader still exists; the run continues without a reader;
-the run has ended."""
+"""File suffixes: the file is still empty; the reader still exists; the run continues without a reader; the
+run has ended.
+"""
 FOLDER = "spool"
 """Name of the spool folder in the data folder."""
 OWN = "~"
-"""Stands for the spool folder on the machine that measures."""
+"""Represents the spool folder on the machine that measures."""
 MOST_BYTES = 256 * 2**20
 
 
@@ -45,7 +46,7 @@ class Spool:
     end.
 
     The file starts with a `Hello`, whose process ids show whether the run continues. Until the `Hello` is
-    written the file is named `RUN.new`, so that nobody mistakes it for an abandoned, truncated file. It holds
+    written the file is named `RUN.new`, so that it is not mistaken for an abandoned, truncated file. It holds
     the run from its start, because the reader may never have read the last data sent to it. It is written
     during the run, so that it also survives the worker.
     """
@@ -103,7 +104,7 @@ class Spool:
     def _give_up(self) -> None:
         """Stop writing.
 
-        With a reader, the file is worthless now; without one, its rounds are all that is left.
+        If there is a reader, the incomplete file is worthless; if not, its rounds are all that is left.
         """
         if self._fd is not None:
             with contextlib.suppress(OSError):  # user code may have closed the file
@@ -136,6 +137,6 @@ class Spool:
                 self._file.unlink(missing_ok=True)
 
     def _rename(self, suffix: str) -> None:
-        # If renaming fails, the old name does no harm, because the Hello in the file identifies the writer.
+        # If renaming fails, the old name is harmless, because the Hello in the file identifies the writer.
         with contextlib.suppress(OSError):
             self._file = self._file.rename(self._file.with_suffix(suffix))

@@ -1,4 +1,4 @@
-"""Repair unusual standard streams and screen sizes before anything else runs."""
+"""Repairs unusual standard streams and screen sizes before anything else runs."""
 
 import io
 import os
@@ -29,7 +29,7 @@ def repair_streams() -> None:
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # `python -u` treats a partly written line as written
+    if isinstance(raw, io.RawIOBase):  # with `python -u`, a partly written line counts as written
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):

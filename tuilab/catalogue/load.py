@@ -100,7 +100,7 @@ def load(*places: Path) -> Catalogue:
 
 def _order(preset: Preset) -> tuple[str, int, str]:
     source = preset.source
-    # A claim from prose has example number 0: sort it after the document's numbered examples.
+    # A claim from prose has example number 0. Sort it after the document's numbered examples.
     return (source.document, source.example or 99, preset.name) if source else ("~", 0, preset.name)
 
 

@@ -14,8 +14,9 @@ from tuilab.workloads.declare import guessed
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the preset's scenario with some values changed. Raises InputError with the name of the wrong
-    parameter.
+    """Return the preset's scenario with some values changed.
+
+    Raises InputError, which names the wrong parameter.
     """
     declaration = find(preset.workload).declaration
     given = {**preset.parameters, **(changes or {})}
@@ -91,7 +92,7 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
     """Return the values from first to last. allowed: returns the nearest allowed size, for a factor; explicit
-    steps must hit allowed sizes.
+    steps must reach allowed sizes.
     """
     by_factor = stride[:1] in ("x", "*", "×")
     try:

@@ -39,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """Prefix this key to the key of an InputError raised inside the block."""
+    """Prefix the key of any InputError raised inside the block with this key."""
     try:
         yield
     except InputError as error:

@@ -240,13 +240,13 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
                 click.echo(fixed.diff(), nl=False)
             else:
                 fixed.write()
-        except InputError as error:  # the other files are fixed anyway
+        except InputError as error:  # fix the other files anyway
             unread.append(error)
         except OSError as error:
             raise InputError("--fix", str(path), f"a writable file ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # if the files are fixed, the check that follows reports every error
+    if unread and only_show:  # if the files are fixed, the following check reports every error
         raise unread[0]
     return changed > 0
 
@@ -263,7 +263,7 @@ def _print(
     elif layout == "full":
         lines = [line for result in results for line in full(result, chosen)]
     else:
-        # The path stays the first word of a finding's line, because terminals open it on a click.
+        # Keep the path as the first word on a finding's line, because terminals open it on a click.
         lines = list(wrapped(output.text(results, chosen.level), 0 if file is not None else columns()))
     if file is not None:
         try:

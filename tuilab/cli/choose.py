@@ -84,7 +84,9 @@ def make_resolver(
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:
-    """Raise InputError if `--check` has nothing to check: the user's own code (None) has no claims."""
+    """Raise InputError if `--check` has nothing to check: `settings` is None for the user's own code, which
+    has no claims.
+    """
     if settings is None or not settings.preset.claims:
         expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} has no claim to check; expected {expected}")
@@ -139,7 +141,7 @@ def combine(*options: Decorator) -> Decorator:
 
 
 def _remembered(*names: str, help: str) -> Callable[..., Any]:
-    """Define a switch for the output; it is remembered, and not passed to the command as an argument."""
+    """Define a switch for the output; its value is remembered and not passed to the command."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         ctx.meta[f"tuilab.{parameter.name}"] = value

@@ -21,7 +21,7 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     fish: tuilab completion fish > ~/.config/fish/completions/tuilab.fish
     """
     shell_class = get_completion_class(shell)
-    assert shell_class is not None  # click can complete all three shells
+    assert shell_class is not None  # click supports all three shells
     click.echo(shell_class(ctx.find_root().command, {}, "tuilab", "_TUILAB_COMPLETE").source())
 
 
@@ -40,7 +40,7 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
     from tuilab.catalogue.load import load
     from tuilab.workloads import find
 
-    # click drops the preceding words while an option still lacks its value, so read the line itself.
+    # click drops the preceding words while an option still lacks its value, so read the command line itself.
     typed = os.environ.get("COMP_WORDS", "").split()
     preset = next((p for p in load().presets if p.name in typed), None)
     if preset is None:

@@ -16,7 +16,7 @@ unkept: list[str] = []
 
 
 def final(code: int) -> int:
-    """Return the exit code of a command that has printed everything; a different one if its run could not be
+    """Return the exit code of a command that has printed everything; another one if its run could not be
     saved.
     """
     lost = bool(unkept)

@@ -41,7 +41,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     try:
         with_lab(measure)
     except KeyboardInterrupt:
-        pass  # The results so far are printed and written all the same.
+        pass  # Print and write the results so far anyway.
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])

@@ -52,7 +52,7 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints each node's activity to standard error: on a terminal one line, which is overwritten; elsewhere
+    """Prints each node's activity to standard error: on a terminal, one line that is overwritten; elsewhere,
     a line per step.
     """
 

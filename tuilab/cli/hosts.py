@@ -27,7 +27,7 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine for one preset, for scripts. unlike: versions that differ from those of most other
+    """One machine for one preset, for scripts. unlike: its versions that differ from those of most other
     machines.
     """
 

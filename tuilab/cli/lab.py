@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Stoppable(Protocol):
-    """A task that Ctrl-C stops."""
+    """A task that Ctrl-C can stop."""
 
     def stop(self) -> object:
         """Stop the task; return False if there is nothing to stop."""
@@ -43,11 +43,11 @@ def with_lab(
     forks: bool = False,
     scope: str = "",
 ) -> T:
-    """Open the lab, run `act`, and close the lab. Raises the errors of `act`, and KeyboardInterrupt if there
-    was nothing to stop.
+    """Open the lab, run `act`, and close the lab.
 
-    environments: those among `hosts` that are Pythons of this machine, in addition to `--python`. forks:
-    whether the command will measure in forked processes. scope: files that the first worker may open.
+    Raises the errors of `act`, and KeyboardInterrupt if there was nothing to stop. environments: the `hosts`
+    that are Pythons on this machine, in addition to `--python`. forks: whether the command will measure in
+    forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -77,7 +77,7 @@ def first_answer(lab: Lab) -> str:
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Record an exception that nothing awaited; a closed output is not an error."""
+    """Ignore an exception that nothing awaited if its cause is a closed output; otherwise, record it."""
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
         faults.append(fault)

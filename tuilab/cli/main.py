@@ -150,7 +150,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
-        if served:  # this lab serves a browser page, and must end with its server
+        if served:  # this lab serves a browser page, so it must end with its server
             # Ctrl-C in the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
@@ -200,7 +200,7 @@ _UNNAMED = {
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Describe a problem with the history, and how to fix it."""
+    """Describe a problem with the history and how to fix it."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
@@ -235,7 +235,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
-            # Users often try to set a model's parameter with an option of its name, such as `--batch 4`.
+            # Users often try to set a model's parameter with an option of the same name, such as `--batch 4`.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
@@ -247,7 +247,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
 
 def _fail(error: Exception | str, code: int) -> None:
     try:
-        # The whole traceback of user code is more helpful than its last line.
+        # For an error in user code, the whole traceback is more helpful than its last line.
         say(str(getattr(error, "detail", "") or error))
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -30,7 +30,7 @@ BAR = 20
 
 
 class Narrator:
-    """Prints each event as a line; on a terminal, state lines overwrite each other; elsewhere, each is
+    """Prints each event as a line. On a terminal, state lines overwrite each other; elsewhere, each is
     printed once.
     """
 
@@ -102,7 +102,7 @@ class Narrator:
         if self._quiet:
             return
         if self._terminal:
-            # A line that wraps could not be overwritten.
+            # A line that wraps cannot be overwritten.
             sys.stderr.write("\r\x1b[K" + f"{state}{detail}"[: shutil.get_terminal_size().columns - 1])
             self._open = True
         elif (origin, state) not in self._said:

@@ -1,4 +1,6 @@
-"""`tuilab check DOCUMENT --prove`: how far the document's figures are from the true ones on this machine."""
+"""`tuilab check DOCUMENT --prove`: how far the document's figures are from the correct ones on this
+machine.
+"""
 
 from collections.abc import Sequence
 

@@ -116,8 +116,8 @@ def _styled(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Print the command that would make a run as precise as its budget asks, and roughly how long
-    it takes.
+    """Print the command that would make a run as precise as its budget requires, and roughly how long that
+    takes.
     """
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
@@ -134,7 +134,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
             click.echo(detail, err=True)
     broken = result.status == "failed" or (result.status == "ok" and bool(result.message))
     if broken:
-        # A run on several hosts does not fail if one of them ends, but it is incomplete.
+        # A run on several hosts does not fail if one of them is lost, but it is incomplete.
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:
@@ -143,7 +143,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         return INTERRUPTED
     if not broken and not quiet():
         _more_precise(state, result)
-    # If every arm that was tried failed, because its code raised, there is no result.
+    # If every arm failed, because its code raised, there is no result.
     statuses = {arm.status for arm in result.arms}
     if broken or ("failed" in statuses and "ok" not in statuses):
         return WORKER_FAILED

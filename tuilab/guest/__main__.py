@@ -5,7 +5,7 @@ installation: msgspec, visible only to tuilab's modules, if its compiled part fi
 substitute `structs`; psutil if the environment lacks it. Features missing in Python 3.9 are provided too.
 Nothing is added to `sys.path`, so user code finds exactly what its environment contains.
 
-This runs before any tuilab module can be imported, in Python 3.9 and later.
+This file runs in Python 3.9 and later, before any tuilab module can be imported.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ ROOT = os.path.dirname(HERE)
 OLDEST = (3, 9)
 
 LENT: "dict[str, ModuleType]" = {}
-"""Modules that only tuilab's modules see under these names."""
+"""Modules that are visible under these names only to tuilab's modules."""
 GIVEN: "dict[str, Any]" = {}
 """Replacements for builtins, seen only by tuilab's modules."""
 
@@ -104,7 +104,7 @@ def taken_out(package: str) -> "dict[str, ModuleType]":
 
 
 def lend_msgspec(place: str) -> None:
-    """Lend tuilab's own msgspec if its compiled part fits this Python, else the substitute."""
+    """Lend tuilab's own msgspec if its compiled part fits this Python, or else the substitute."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))

@@ -1,7 +1,7 @@
 """The part of msgspec that tuilab's messages need, in pure Python: the same structs, the same JSON.
 
-For a worker in the user's own Python if tuilab's compiled msgspec does not fit it. It uses msgspec's names
-and replaces it. Messages are few and sent between rounds, so speed does not matter.
+A worker in the user's own Python uses it if tuilab's compiled msgspec does not fit that Python. It has the
+same names as msgspec and replaces it. Messages are few and sent between rounds, so speed does not matter.
 """
 
 import ast
@@ -65,7 +65,9 @@ _REQUIRED = object()
 
 
 def field(*, name=None, default=_REQUIRED, default_factory=None):
-    """Describe a field with another name in JSON, or with a new default value for each struct."""
+    """Declare a field with another name in JSON, or with a default value that is created anew for each
+    struct.
+    """
     return _Field(name, default, default_factory)
 
 

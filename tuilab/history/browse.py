@@ -83,7 +83,7 @@ def page(
     """Return one page of the runs that match `search`, from an offset. order: a key of `ORDERS`."""
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
-    # Lists are mostly ordered by time, and time has an index.
+    # Lists are mostly ordered by time, for which there is an index.
     last = "" if order == "at" else f"({by}) IS NULL, "
     query = f"{_SELECT} {where} ORDER BY {last}{by} {way}, at DESC, run LIMIT ? OFFSET ?"
     return _entries(store, query, (*values, limit, offset))
@@ -96,7 +96,7 @@ def entry(store: Store, run: str) -> Entry | None:
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
     """Return the runs last pinned as ghost and as baseline."""
-    # Otherwise the planner would scan every run that is not deleted.
+    # Otherwise, the query planner would scan every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
     return _entries(store, query, (limit,))
@@ -128,7 +128,7 @@ def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
             same = _scenario.decode(scenario).parameters == run.scenario.parameters
             same = same and _machine.decode(machine).key == run.machine.key
         except (*UNDECODED, TypeError):
-            continue  # another version wrote it
+            continue  # written by another version
         out += [known.median_s] if same else []
         if len(out) == MOST_ALIKE:
             break

@@ -1,4 +1,4 @@
-"""Check a history run by run for damage, and recover the readable data."""
+"""Checks a history run by run for damage, and recovers the readable data."""
 
 import contextlib
 import re
@@ -24,7 +24,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
 
 BUSY_S = 2.0
-"""Seconds that a check waits for another program to release its lock."""
+"""Seconds that a check waits until another program releases its lock."""
 HEADER = 100
 """Bytes in the header of a database (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
@@ -134,7 +134,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     try:
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
-            return 0, []  # left by an interrupted import: invisible until a purge removes them
+            return 0, []  # left by an interrupted import: hidden until a purge removes them
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
@@ -241,7 +241,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         except sqlite3.Error as error:
             if "no such table" not in str(error):
                 lost.append(Damage("", sanitize_line(f"watched programs: {error}")))
-    if lost and (why := why_unread(file)):  # an unreadable file is not necessarily damaged
+    if lost and (why := why_unread(file)):  # a file that cannot be read now is not necessarily damaged
         if into is None:
             _remove(new)
         raise OSError(0, why)

@@ -17,9 +17,9 @@ from tuilab.model import held
 from tuilab.model.errors import InputError
 
 OPEN_BUSY_S = 1.0
-"""Seconds that opening a history waits for another program to release its lock."""
+"""Seconds that opening a history waits until another program releases its lock."""
 COPY_BUSY_S = 5.0
-"""Seconds that a copy waits for another program to release its lock."""
+"""Seconds that a copy waits until another program releases its lock."""
 Mode = Literal["rwc", "rw", "ro", "immutable"]
 """rwc: create the file if it is missing. immutable: read without locks."""
 
@@ -64,7 +64,7 @@ class Connection(sqlite3.Connection):
 
     @property
     def is_gone(self) -> bool:
-        """True if the path no longer leads to the open file, so that nobody would find new data."""
+        """True if the path no longer leads to the open file, so nobody would find new data."""
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
@@ -165,7 +165,7 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def why_unread(file: Path) -> str:
-    """Return why the disk cannot read the file or its log; "" if the disk can.
+    """Return why the disk cannot read the file or its log; "" if it can.
 
     Since SQLite 3.28 a statement reports a read error as damage, but copying the pages reports it as a read
     error. The copy of a file that is not a database ends at the header.

@@ -1,4 +1,4 @@
-"""Import runs: from a recording, or from a worker's spool."""
+"""Imports runs: from a recording, or from a worker's spool."""
 
 import contextlib
 import sqlite3
@@ -22,9 +22,9 @@ def import_file(
     """Add the runs of a recording to the store; return their ids.
 
     If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
-    is restored. at: called with the number of events read; if it raises, the import is cancelled and all that
-    it added is removed. Raises InputError if the file is not a recording, or contains a different run with
-    the same id.
+    is restored. at: called with the number of events read; if it raises, the import is cancelled and
+    everything that it added is removed. Raises InputError if the file is not a recording, or contains a
+    different run with the same id.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -105,8 +105,10 @@ class _Staged:
 
 def import_left(store: Store, file: Path) -> list[str]:
     """Import a run that a worker left, even if its file is cut off; return the ids of runs that gained
-    rounds. A file without a run counts as complete. Raises InputError if it is not a recording, and
-    CannotBeReadError, with nothing imported, if the system cannot read all of it.
+    rounds.
+
+    A file without a run counts as complete. Raises InputError if it is not a recording, and CannotBeReadError
+    if the system cannot read all of it; then nothing is imported.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -125,7 +127,7 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace a stored run if these events have more rounds; return whether they do.
+    """Replace a stored run if these events contain more rounds; return whether they do.
 
     If the events come from a later worker of the run, the parts of earlier workers stay.
     """
@@ -174,7 +176,7 @@ def _counted(events: Iterator[e.Event], at: Callable[[int, int], None]) -> Itera
 
 
 def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
-    """Yield the events up to an unfinished line that a dying worker left.
+    """Yield the events, up to an unfinished last line from a worker that died.
 
     Raises InputError for an empty file.
     """
@@ -184,7 +186,7 @@ def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
             yield event
             some = True
     except CannotBeReadError:
-        raise  # report an unreadable file, unlike a truncated one
+        raise  # a file that cannot be read is an error, unlike a truncated one
     except InputError:
         if not some:
             raise

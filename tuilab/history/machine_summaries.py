@@ -15,8 +15,10 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
-"""Matches times more than a day in the future. A run recorded while the clock was ahead must not count as the
-latest forever."""
+"""Matches times more than a day in the future.
+
+A run that was recorded while the clock was ahead must not remain the latest forever.
+"""
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
@@ -58,4 +60,4 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
         try:
             yield _decoder.decode(line)
         except (*UNDECODED, TypeError):
-            continue  # another version of tuilab wrote it; its run is still in the history
+            continue  # saved by another version of tuilab; the run itself is still in the history

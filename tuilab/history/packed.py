@@ -174,7 +174,7 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """Return the array of `count` values from their planes; a single value stands for all."""
+    """Return the array of `count` values from their planes; a single value represents all."""
     values = array(kind)
     wide = values.itemsize
     if len(data) == wide and count != 1:
@@ -221,7 +221,7 @@ def _decode_piece(data: bytes) -> _Piece:
 def unpack(data: bytes, timed_s: float) -> Rounds:
     """Unpack into rounds for a run's state.
 
-    timed_s: total seconds of the run in timed blocks, up to the end of the piece. Raises Damaged.
+    timed_s: total seconds in timed blocks, from the start of the run to the end of the piece. Raises Damaged.
     """
     piece = _decode_piece(data)
     total = sum(piece.blocks)

@@ -27,8 +27,8 @@ class _Run:
     """A run being saved: pending events, and the next event's number.
 
     over: the store already has the end of the run, and events are added to it. empty: the run has no round
-    yet. A run that is stopped before its first round, as while a slider moves, is not saved. telling: it has
-    figures or facts.
+    yet. A run that is stopped before its first round, for example because a slider moves, is not saved.
+    telling: it has figures or facts.
     """
 
     started: e.RunStarted | None
@@ -88,7 +88,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """Return a stored run in order to add to it; None if it is missing or unreadable."""
+        """Return a stored run, so that events can be added to it; None if it is missing or unreadable."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:
@@ -165,7 +165,7 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """Continue after damage: with the same file if it is sound by itself, else with a new file.
+        """Continue after damage: with the same file if it is undamaged, or else with a new file.
 
         A new file gets the readable events of the current runs.
         """

@@ -30,7 +30,7 @@ ROOM = 64 * 2**10
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file, read by itself, is a sound history; None if the check takes more than
+    """Return True if the file, read by itself, is an undamaged history; None if the check takes more than
     `seconds`. alone: the disk is full.
     """
     until = time.monotonic() + seconds
@@ -46,9 +46,9 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 
 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
-    """Rename a history and its log to an unused name. Raises OSError without changes.
+    """Rename a history and its log to an unused name. If this raises OSError, nothing has changed.
 
-    A symbolic link stays, and leads to the new history.
+    A symbolic link stays, and points to the new history once there is one.
     """
     file = file.resolve()
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -163,7 +163,7 @@ def copy_file(file: Path, to: Path) -> None:
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history on a full disk in order to shrink it.
 
-    SQLite's companion data stays in memory meanwhile, so a copy is kept elsewhere until the end, and its path
+    Meanwhile, SQLite's companion data is in memory, so a copy is kept elsewhere until the end, and its path
     is reported. Raises sqlite3.Error, and OSError if there is no space elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
@@ -199,7 +199,7 @@ def alone_in(file: Path) -> Iterator[None]:
 
 
 def reopen(store: Runs) -> bool:
-    """Reopen the file after an error; return True if the file is sound and stays in use.
+    """Reopen the file after an error; return True if the file is undamaged and stays in use.
 
     Raises OSError if the disk cannot read it now, and sqlite3.Error.
     """

@@ -29,7 +29,7 @@ def load_roofs() -> tuple[Roofs, ...]:
 
 
 def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
-    """Save and return the better of the known roofs and the new ones. Raises OSError."""
+    """Save and return the better of the known and the new roofs. Raises OSError."""
     private_folder(folder().parent)
     private_folder(folder())
     before = next((roofs for roofs in load_roofs() if roofs.machine == found.machine), None)

@@ -31,13 +31,16 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""Seconds that a call waits for another program to release its lock. Short, because a screen waits too."""
+"""Seconds that a call waits until another program releases its lock. Short, because the screen waits
+meanwhile.
+"""
 UNDO_DAYS = 7.0
 STAGED = 1.0
-"""Deletion time given to a run during its import: so early that a purge removes the remains of a killed
-import."""
+"""Deletion time given to a run during its import: so old that a purge removes the remains of a
+killed import.
+"""
 _DAY_S = 86_400.0
-# A damaged file may contain anything in any column; text and infinity compare above any number.
+# A damaged file may contain anything in any column; text and infinity sort above any number.
 _MOST = 2**62
 _EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
 _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
@@ -46,7 +49,7 @@ _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND ty
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
-"""Bytes of unpacked rounds in a run at which they are packed."""
+"""Bytes of unpacked rounds that a run may have before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
 """Minimum free space in the file, in bytes and as a share of the file, at which the file is rewritten without
 it."""
@@ -66,7 +69,7 @@ class Piece:
 
     run: str
     first: int
-    """Numbers of the first and the last event."""
+    """Number of the first event; `last` is that of the last one."""
     last: int
     rounds: int
     timed_s: float
@@ -76,7 +79,7 @@ class Piece:
     unread: Callable[[str, Exception], e.Log]
     """Makes a log line about unreadable data."""
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events that lie between its rounds, each with the number of rounds before it."""
+    """Other events between its rounds, each with the number of rounds before it."""
 
     def unpack(self) -> Rounds | e.Log:
         """Return all its rounds together; a log line if the data is damaged."""
@@ -121,7 +124,7 @@ class Runs:
         self.file = file
         self.messages = tuple(messages)
         self.unread: dict[str, str] = {}
-        """For each run in which reading found damage, the first damaged part."""
+        """For each run in which damage was found while reading, the first damaged part."""
         self._readable = False
         """True if the disk could read the file when damage was found."""
         self._loose: defaultdict[str, int] = defaultdict(int)
@@ -142,7 +145,7 @@ class Runs:
 
     @property
     def is_gone(self) -> bool:
-        """True if the path no longer leads to the open file, so that nobody would find new data."""
+        """True if the path no longer leads to the open file, so nobody would find new data."""
         return self.connection.is_gone
 
     def use(self, connection: Connection) -> None:
@@ -177,7 +180,7 @@ class Runs:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Run the body in a transaction: all of it takes effect, or nothing."""
+        """Run the body in a transaction: either all of it takes effect, or nothing does."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:
@@ -285,7 +288,7 @@ class Runs:
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
 
     def keep_result(self, run: str, of: str, result: bytes) -> None:
-        """Save the computed result of a run. of: the other data on which the result depends."""
+        """Save the computed result of a run. of: identifies the other data on which the result depends."""
         values = (run, of, zlib.compress(result, 1))
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
@@ -388,7 +391,7 @@ class Runs:
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            try:  # a temporary read error is not damage
+            try:  # do not report a temporary read error as damage
                 row = self.connection.execute(query, (run, first)).fetchone()
             except sqlite3.Error as again:
                 self._must_be_readable()
@@ -398,7 +401,7 @@ class Runs:
         return row[0]
 
     def _must_be_readable(self) -> None:
-        """Raise sqlite3.Error if the disk cannot read the file now, because that is not damage."""
+        """Raise sqlite3.Error if the disk cannot read the file now, because such an error is not damage."""
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
@@ -541,7 +544,8 @@ class Runs:
         named = dict.fromkeys(runs)
         with self.at_once():
             c = self.connection
-            # Make this deletion later than all others, so that it is undone first, whatever the clock says.
+            # Make this deletion later than all others, so that it is undone first, even if the clock is
+            # wrong.
             (last,) = c.execute("SELECT COALESCE(MAX(CAST(deleted_at AS REAL)), 0) FROM runs").fetchone()
             now = max(time.time(), nextafter(last, inf))
             some = "run IN (SELECT value FROM json_each(?))"
@@ -575,7 +579,8 @@ class Runs:
         """Remove runs that were deleted more than `days` ago; return their number.
 
         Works run by run, so that other programs can write in between. going: called with the number done and
-        the total; stops if it returns False. ended: remove only finished runs, because others may continue.
+        the total; stops if it returns False. ended: remove only finished runs, because unfinished ones may
+        continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended

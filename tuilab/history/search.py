@@ -1,4 +1,4 @@
-"""Turn a typed search into an SQL condition on the table of runs."""
+"""Turns a typed search into an SQL condition on the table of runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def condition(
     """Return SQL and values for runs that are not deleted and match every word of `search`.
 
     A word matches a run's texts or tags; `#word` and `tag:word` match a tag; `machine:word` and the other
-    `PLACES` match the given fields, or every run as long as nothing follows the colon. indexed: use the index
+    `PLACES` match the given fields, or every run while nothing follows the colon. indexed: use the index
     (`history.schema`). titles: preset titles by preset name; a run also matches by the title of its preset.
     """
     parts, values, terms = [], [], []
@@ -77,7 +77,9 @@ def _place(word: str) -> tuple[Sequence[str], str]:
 
 
 def _all(parts: Sequence[str]) -> str:
-    """Join conditions in a balanced tree, because thousands in a row would exceed SQLite's maximum depth."""
+    """Join conditions in a balanced tree, because a chain of thousands would exceed SQLite's
+    maximum depth.
+    """
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2

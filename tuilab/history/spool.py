@@ -50,7 +50,7 @@ def _elsewhere(data: Path) -> Iterator[Path]:
 
 
 def file_in(place: str, run: str) -> str:
-    """Return the spool file of a run that is still in progress; "" if the folder has none."""
+    """Return the spool file of a run that is still in progress; "" if the folder contains none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
 
@@ -200,7 +200,7 @@ def _process(hello: e.Hello) -> int:
 
 
 def _has_lab(hello: e.Hello, pid: int) -> bool:
-    """Return True if the program that started the worker of a run still runs.
+    """Return True if the program that started the worker of a run is still running.
 
     pid: process id of the worker, 0 if it has ended.
     """
@@ -218,7 +218,7 @@ def _has_lab(hello: e.Hello, pid: int) -> bool:
 def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Found:
     """Wait until the stopped workers in `before` have ended, then import their runs.
 
-    Kills a worker that ignores the stop for half of the time.
+    Kills a worker that has ignored the stop for half of the time.
     """
     begun, killed = time.monotonic(), False
     while True:

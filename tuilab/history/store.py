@@ -31,7 +31,9 @@ class Store(Runs):
         super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """Path of a history that cannot be written now; this store reads it, or replaces it for new runs."""
+        """Path of a history that cannot be written now. This store reads from it, or stores new runs in its
+        place.
+        """
         self.displaced = ""
         """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
@@ -204,7 +206,7 @@ def _at(folder: Path) -> Store | str:
 
 
 def _short(words: str, folder: Path) -> str:
-    """Return the first reason, without the paths in it."""
+    """Return the first reason, with paths removed."""
     first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
     return first.replace(str(folder), "the data folder")
 
@@ -220,7 +222,7 @@ def _usable(folder: Path, file: Path) -> None:
 
 
 def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
-    """Reopen the same file if it is sound by itself, else start a new one.
+    """Reopen the same file if it is undamaged, or else start a new one.
 
     A file that is unreadable at the moment stays, and the reason is returned.
     """
@@ -238,10 +240,10 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
 
 
 def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
-    """Rename a history with that mark and start a new one, or return why that failed.
+    """Rename the history with that mark and start a new one; return the reason if that fails.
 
-    found: identity of the file to rename; if the path has another file, another program has already renamed
-    it.
+    found: identity of the file to rename. If the path has another file by now, another program has already
+    renamed the old one.
     """
     with recovery.alone_in(file):
         if held.identity(file) != found:

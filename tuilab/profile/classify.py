@@ -1,4 +1,4 @@
-"""Interpret the events of a profile by the names that TensorFlow's runtime gives them."""
+"""Interprets the events of a profile by the names that TensorFlow's runtime gives them."""
 
 import re
 
@@ -12,8 +12,9 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix for the name of a phase. Until such an event ends, all time of the call belongs to its phase,
-whatever TensorFlow names it."""
+"""Prefix for the name of a phase. Until such an event ends, all time of the call belongs to its phase, no
+matter what TensorFlow reports.
+"""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "
@@ -33,7 +34,7 @@ _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 
 
 class Key(msgspec.Struct, frozen=True, gc=False):
-    """Identifies an op, as a row of the table."""
+    """The key of an op in the table of ops."""
 
     op: str
     name: str
@@ -44,7 +45,7 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
     """The activity of a thread.
 
     eager: the current eager op. op: this event is itself an op, not part of one. sticks: everything inside
-    the event belongs to its phase too.
+    the event belongs to the same phase.
     """
 
     phase: str | None = None

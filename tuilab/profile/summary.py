@@ -1,4 +1,4 @@
-"""Turn the sums of a profile into the messages to send. Pure functions."""
+"""Turns the sums of a profile into the messages to send. Pure functions."""
 
 from collections.abc import Sequence
 

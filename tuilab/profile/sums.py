@@ -1,4 +1,4 @@
-"""Divide the time of a call: each moment belongs to one phase, and to the ops that ran in it.
+"""Divides the time of a call: each moment belongs to one phase, and to the ops that ran in it.
 
 Pure functions.
 """
@@ -101,8 +101,9 @@ def sums(found: Activity) -> Sums:
 
 
 def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct a segment with knowledge of the whole profile: an op that only launched kernels did not
-    compute, and the work of the pipeline counts as waiting.
+    """Correct a segment, now that the whole profile is known.
+
+    An op that only launched kernels did not compute, and the work of the pipeline counts as waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -151,8 +152,8 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     """Return the periods of a call in which its device waits for the host.
 
-    These are the gaps between two kernels that contain a copy over the link, and all gaps, also before the
-    first and after the last kernel, in which ops compute on the host for at least half of the time. Other
+    These are the gaps between two kernels that contain a copy over the link, and the gaps in which ops
+    compute on the host for at least half of the time (also before the first and after the last kernel). Other
     gaps are launch time for the next kernel, or copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
@@ -189,7 +190,7 @@ def _crosses(key: Key | None) -> bool:
 
 
 class _Running:
-    """The ops that run now, and the sums to which the elapsed time is added."""
+    """The ops that are running, and the sums to which the elapsed time is added."""
 
     def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
         self._out, self._main, self._on_device = out, main, on_device
@@ -243,7 +244,7 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Return the direction of a copy: by the call's own mark, else by the copies' names."""
+        """Return the direction of a copy: from the call's own mark, or else from the names of the copies."""
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase
         ways = {_direction(key.op) for key in self._active["copy"]}
@@ -251,7 +252,7 @@ class _Running:
 
 
 def _direction(name: str) -> str:
-    """Return the direction of a copy by its name in CUPTI and ROCm's tracer."""
+    """Return the direction of a copy from its name in CUPTI and ROCm's tracer."""
     if _TO_DEVICE.search(name):
         return "copy_in"
     return "copy_out" if _TO_HOST.search(name) else "copy"

@@ -1,4 +1,4 @@
-"""Turn nested events into the activity of each thread and stream, moment by moment. Pure functions."""
+"""Turns nested events into the activity of each thread and stream, moment by moment. Pure functions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 class Activity:
     """The segments of all lanes.
 
-    launchers: ops whose host events only launched work, which then ran on a GPU.
+    launchers: ops whose host events only launched work, which was then done on a GPU.
     """
 
     segments: list[Segment] = field(default_factory=list)
@@ -138,7 +138,7 @@ class _Walk:
         self._note_launch(thread, event)
         if event.end <= event.start:
             return
-        # Events of one thread nest; an event that overlaps its parent's end is cut there.
+        # Events on a thread are nested; an event that extends beyond its parent's end is cut there.
         end = min(event.end, thread.stack[-1].end) if thread.stack else event.end
         if end <= event.start:
             return

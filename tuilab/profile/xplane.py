@@ -13,7 +13,7 @@ import msgspec
 
 HOST = "CPU"
 EMULATED = "emulated_stream"
-"""Prefix of the names of threads by which tests emulate a GPU."""
+"""Prefix of the names of threads with which tests emulate a GPU."""
 _PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
 _GPU = re.compile(r"^/device:(GPU:\d+)")
 # Statistics that are read; the others stay in the file.
@@ -52,7 +52,7 @@ class Recording:
 
 
 def read(data: bytes) -> Recording:
-    """Parse a serialised XSpace. Raises google.protobuf's DecodeError; ImportError without TensorFlow."""
+    """Parse a serialised XSpace. Raises google.protobuf's DecodeError, and ImportError without TensorFlow."""
     space = _messages().XSpace()
     space.ParseFromString(data)
     lines = [line for plane in space.planes for line in _lines(plane)]

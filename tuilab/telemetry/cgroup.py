@@ -1,4 +1,4 @@
-"""The CPU quota of this process's cgroup, and how often the quota ran out."""
+"""The CPU quota of this process's cgroup, and how often it was used up."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ class Periods:
 
 
 class Quota:
-    """The tightest CPU quota among this process's cgroup and its ancestors, in version 1 or 2.
+    """The strictest CPU quota among this process's cgroup and its ancestors, in version 1 or 2.
 
     cpus: CPU seconds per second; None without a limit.
     """

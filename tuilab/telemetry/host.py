@@ -36,7 +36,7 @@ class Host:
         """Sample the host."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
-        # If no clock tick lies between two samples, the divisor is zero.
+        # The divisor is zero if no clock tick lies between two samples.
         known = [share for share in shares if share is not None]
         memory = psutil.virtual_memory()
         return CpuSample(

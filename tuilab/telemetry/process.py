@@ -70,7 +70,9 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Add owner and command line if a process with that id and name is visible in this namespace."""
+    """Return the process with owner and command line added, if it is visible in this namespace with that id
+    and name.
+    """
     try:
         here = psutil.Process(process.pid)
         with here.oneshot():

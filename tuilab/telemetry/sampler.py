@@ -24,7 +24,7 @@ class Telemetry:
     """Samples this machine. Cheap enough for a few samples per second; not thread-safe.
 
     Missing figures are None, and the sample's notes give the reason. A call into a hung driver can block, so
-    an app samples in a separate thread.
+    an app should sample in a separate thread.
     """
 
     def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:

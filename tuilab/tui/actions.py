@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """An action. id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the
-    lab's screen or the app. label: for the footer. help: a sentence. line: position in the footer, 0 for
-    none.
+    """An action. id: as in the keymap file. keys: comma-separated. name: the `<name>` in the method
+    `action_<name>` of the lab's screen or of the app. label: for the footer. help: a sentence. line: position
+    in the footer, 0 for none.
     """
 
     id: str

@@ -98,7 +98,7 @@ class LabApp(LastingApp):
         from textual.drivers.linux_driver import LinuxDriver
 
         driver = super().get_driver_class()
-        # A browser page and a test have no terminal that could disappear.
+        # A browser page and a test have no terminal that could be lost.
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
@@ -149,7 +149,7 @@ class LabApp(LastingApp):
         self.run_worker(opened(), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
-        """Open a function captured in the watched program in the lab, as `open_preset` does."""
+        """Open a function captured in the watched program in the lab, like `open_preset`."""
         screen, measure = self._over(), not self._watched_runs
 
         async def opened() -> None:
@@ -211,7 +211,7 @@ class LabApp(LastingApp):
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:
-        """Read the user's own keys; return the problems in the keymap file."""
+        """Read the user's own keys; return the problems in the file."""
         from tuilab.presentation import keymap
 
         keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
@@ -251,7 +251,7 @@ class LabApp(LastingApp):
         if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
-        # This is the second request: exit at once.
+        # This is the second request, so exit at once.
         if self.lab is not None:
             self.lab.kill_now()
         if number != signal.SIGHUP:
@@ -310,8 +310,8 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return whether to draw with ASCII only: on request, or if the terminal or its encoding does not support
-    more.
+    """Return whether to draw with ASCII only: on request, or if the terminal or its encoding supports nothing
+    else.
     """
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
@@ -322,9 +322,7 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Give the terminal back to a program that was started in the lab, until the program ends; return its
-    page.
-    """
+    """Give the terminal back to a program that was started in the lab until it ends; return its page."""
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching

@@ -18,8 +18,8 @@ TABLE = str.maketrans(
 )
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)
-"""Greyscale limits of a background that stands out: the minimum in a dark theme, and the upper bound in a
-light one.
+"""Luminance limits for a background that stands out: the lowest in a dark theme, and the highest in a light
+one.
 """
 
 
@@ -43,13 +43,15 @@ class Ascii(LineFilter):
 
 
 BAND = "band"
-"""Key in a style's `meta` that marks the background as an interval's band, not a cursor or a fill."""
+"""Key in a style's `meta` that marks the background as the band of an interval rather than a cursor or a
+fill.
+"""
 BAND_FILL = "░"
-"""Fills the blank cells of a band without colours."""
+"""Fills the blank cells of a band in colourless mode."""
 
 
 class Colourless(LineFilter):
-    """Removes all colours, as NO_COLOR requires; Textual's own filter sends greys.
+    """Removes all colours, as NO_COLOR requires; Textual's own filter only converts them to greys.
 
     Text on a distinct background is reversed, so that a cursor and the focus stay visible. The band of an
     interval is dotted.

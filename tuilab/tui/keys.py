@@ -43,9 +43,9 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
             if active.node is widget and words:
                 found.setdefault((words, active.binding.action), []).append(key)
     for (words, action), every in found.items():
-        # Some terminals send `O` as `shift+o`, which is the same key.
+        # Some terminals send `O` as `shift+o`, but it is the same key.
         keys = [key for key in every if key.removeprefix("shift+").upper() not in every or len(key) == 1]
-        if keys != [words]:  # it is obvious that `up` goes up
+        if keys != [words]:  # omit keys such as `up` that are named after their effect
             yield ", ".join(map(key_name, keys)), words, action
 
 

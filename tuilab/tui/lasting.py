@@ -3,14 +3,14 @@
 The only file that uses private names of Textual:
 
 - `Driver._file`: the only way to survive the loss of the terminal.
-- `App._handle_exception`: otherwise errors of screens being removed would end the app with an error.
-- `App._notifications`, `_unnotify`: the only way to withdraw a notification.
+- `App._handle_exception`: otherwise errors of screens being removed would end the app with an error. -
+`App._notifications`, `_unnotify`: the only way to withdraw a notification.
 - `App._fatal_error`: otherwise an error would print a traceback to a terminal that may be gone.
 - `App._close_messages_no_wait`: how `_fatal_error` itself ends the app.
 - `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread dies on a byte that
-  is not
-  UTF-8 and on a sequence that names no character, and passes on input as fast as it arrives.
-- `App._prune` and `Widget._styles_cache`: otherwise the drawings of removed widgets stay in memory.
+is not
+UTF-8 and on a sequence that names no character, and passes on input as fast as it arrives.
+- `App._prune` and `Widget._styles_cache`: otherwise the cached renderings of removed widgets stay in memory.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ PAINT = 1_000
 """Number of characters from which text counts as a repaint of the screen: only positioned cells."""
 MOST_WAITING = 8_192
 """Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types
-that much.
+so fast.
 """
 MOST_PASTED = 8_192
 """Maximum bytes of one paste; the rest is dropped."""
@@ -50,7 +50,7 @@ BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
 PASTE_S = 2.0
 """Seconds without input after which a paste has ended, even without its end marker."""
 AT_ONCE = 256
-"""Bytes of input to pass to the app before waiting until it has processed them."""
+"""Maximum bytes of input to pass to the app before waiting until it has processed them."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
 """Seconds without input after which excess input has ended; what follows is typed by a person."""
@@ -76,13 +76,13 @@ def bearing_its_end() -> Iterator[None]:
 class Forgiving:
     """A file whose reader may be gone; writes are then dropped.
 
-    Textual writes from a separate thread. If an error ended that thread, the app would wait for it forever.
+    Textual writes in a separate thread. If an error ended that thread, the app would wait for it forever.
     """
 
     file: Any
     """The terminal."""
     sent = 0
-    """Bytes written so far."""
+    """Number of bytes written so far."""
     _last = ""
 
     def write(self, text: str) -> int:
@@ -110,11 +110,11 @@ class LastingApp(App[int]):
     """True once the app is about to exit."""
 
     _drawn: Sequence[StylesCache] = ()
-    """Cached drawings of the widgets that were removed last."""
+    """Cached renderings of the widgets that were removed last."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        # Textual keeps the drawings of removed widgets (docs/textual-defects.md). Widgets removed earlier are
-        # never painted again, so clear their drawings here.
+        # Textual keeps the cached renderings of removed widgets (docs/textual-defects.md). Widgets removed
+        # earlier are never painted again, so clear their caches here.
         for drawn in self._drawn:
             drawn.clear()
         self._drawn = [w._styles_cache for node in nodes for w in node.walk_children(Widget, with_self=True)]
@@ -177,8 +177,8 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT can arrive without a stop: the kernel sends it with SIGHUP. A second input thread would
-            # outlive the app and wait forever for keys from a terminal that is gone.
+            # SIGCONT does not imply an earlier stop: the kernel sends it with SIGHUP. A second input thread
+            # would outlive the app and wait forever for keys from a terminal that is gone.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()

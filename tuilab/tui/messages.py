@@ -19,7 +19,9 @@ class LabChanged(Message, bubble=False):
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that caused the change; None for a user, a replay, or several events."""
+        """The worker's event that caused the change; None if the cause is the user, a replay, or several
+        events.
+        """
 
 
 class Hearing(Widget):

@@ -30,18 +30,22 @@ class Options:
     demo: bool = False
     """Whether to start with the demo."""
     hangup: str = "finish"
-    """When the connection drops: `finish` the run without a screen, or `end` it with the rounds so far."""
+    """What to do if the connection drops: `finish` the run without a screen, or `end` it with the rounds so
+    far.
+    """
     rerun: bool = True
     """Whether to measure again when a slider comes to rest."""
     newcomer: bool | None = None
     """Whether to show the hint for a first visit; None to detect it."""
     environments: "tuple[Environment, ...]" = ()
-    """Pythons to measure in, in addition to the lab's own; an unnamed one replaces it."""
+    """Python environments to measure in, in addition to the lab's own; an unnamed one replaces the
+    lab's own.
+    """
     runner: "RunnerFactory | None" = None
     """Creates the runner for the measurements; None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
     """Creates the state that screens draw; None for a new one."""
     watching: "ShownProgram | None" = None
-    """A program, already started, to show."""
+    """A program that is already running, to show."""
     store: "StoreFactory | None" = None
     """Opens the history; None for the user's own."""

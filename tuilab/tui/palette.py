@@ -14,8 +14,8 @@ THINGS = ("open ", "set ", "switch ", "finding: ")
 
 
 class Commands(SystemCommandsProvider):
-    """The palette's commands: actions first, matched by name, then by help text and users' words; presets
-    follow.
+    """The palette's commands: actions first, matched by name, then by help text and users' words; followed by
+    presets.
     """
 
     async def search(self, query: str) -> Hits:

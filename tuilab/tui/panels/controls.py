@@ -117,10 +117,10 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         self._switches = switches(state.settings)
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
-            if kept is not None:  # otherwise the next panel would get the focus, even if it is hidden
+            if kept is not None:  # otherwise, the next panel would get the focus, even a hidden one
                 self.screen.set_focus(None)
             await self.recompose()
-            if kept is not None and self.screen.focused is None:  # nothing else was focused meanwhile
+            if kept is not None and self.screen.focused is None:  # nothing else has been focused meanwhile
                 same = self.query(f"#{kept.id}") if kept.id else ()
                 for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
                     place.focus()

@@ -73,7 +73,7 @@ share. **{demo.leave}** leaves the demo and returns to the previous screen; the 
         demo, self._written = self._demo, ""
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
-        # As Content, because a string would be parsed as markup.
+        # Use Content, because a string would be parsed as markup.
         title = self._marked(f"Demo {demo.at + 1} of {len(demo.steps)}")
         self.border_title = Content(f"{title}: {demo.preset.title}")
         self.repaint()

@@ -87,7 +87,7 @@ it. It also shows runs that continue in the background; a click opens such a run
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state always fits; it is shortened if the title has no room. The title gets the rest.
+        # The state always fits, and is shortened if the title has no room. The title gets the rest.
         states = self._states
         said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
         said = whole_words(said, max(12, width - 12))

@@ -16,8 +16,8 @@ KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
 class KeyBar(LineWidget):
     """Shows each key with its action, which a click also triggers; the command palette's key is at the right.
 
-    Textual's footer has a widget per key and recreates them all when the focus moves: that costs four fifths
-    of a screen's styles, and a new layout and paint of the screen.
+    Textual's footer has a widget per key and recreates them all when the focus moves: that takes four fifths
+    of the time for a screen's styles, and lays out and paints the screen again.
     """
 
     DEFAULT_CSS = """

@@ -49,7 +49,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.name = name
 
     words = var("", init=False)
-    """Words that every listed row must contain."""
+    """Search words: every listed row must contain all of them."""
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
@@ -93,7 +93,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     ) -> None:
         """Mark the open preset and whether it was changed, and show the verdict on each claim.
 
-        here: move the cursor to the open preset. emulated: presets whose verdicts rest on an emulated GPU.
+        here: move the cursor to the open preset. emulated: presets whose verdicts are based on an emulated
+        GPU.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
@@ -160,7 +161,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
     def reveal(self) -> None:
-        """Open the drawer on a narrow screen, so that the focused list is visible."""
+        """On a narrow screen, open the drawer, so that the focused list is visible."""
         if self.screen.has_class("-narrow"):
             self.screen.add_class("-drawer")
 

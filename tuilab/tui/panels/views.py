@@ -70,7 +70,7 @@ there.
 
         self._lab, self._viewing = lab, viewing
         tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
-        tabs.can_focus = False  # the keys [ and ] move between the tabs, so Tab goes to the view itself
+        tabs.can_focus = False  # the keys [ and ] switch tabs, so the tab key goes to the view itself
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
 
@@ -80,7 +80,7 @@ there.
 
         into, self.key = into or self.has_focus_within, key
         if not self.is_attached or not self.query(Tabs):
-            return  # the page is closing, and removed its tabs before this event arrived
+            return  # the page is closing and has already removed its tabs
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:

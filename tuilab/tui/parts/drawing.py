@@ -70,14 +70,15 @@ class Drawing:
             controls.border_subtitle = cost
 
     def look_at_devices(self) -> None:
-        """Sample this machine's devices, and draw the samples if they are visible."""
-        # `run_worker` creates the coroutine; one created here would never be awaited if the lab is exiting.
+        """Sample this machine's devices, and show the samples if they are visible."""
+        # `run_worker` creates the coroutine; a coroutine created here would never be awaited if the lab is
+        # exiting.
         sample: WorkType[None] = self._sample_devices
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """Sample the devices unless a run is active: the run's reports trigger sampling, to avoid disturbing
-        it.
+        """Sample the devices unless a run is active: during a run, its reports trigger sampling, to avoid
+        disturbing it.
         """
         if not self._lab.state.asked:
             self.look_at_devices()

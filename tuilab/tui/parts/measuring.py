@@ -66,7 +66,7 @@ class Measuring:
         self._corner.say(on if self._lab.rerun else "Live sliders off: {run} measures.")
 
     def _spared(self, action: str) -> bool:
-        """Warn once before a measurement replaces a replay; return whether a warning was shown."""
+        """Warn once before a measurement replaces a replay; return whether the warning was shown."""
         spared = self._lab.playback.spare()
         if spared:
             state = self._lab.state

@@ -51,7 +51,10 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return whether the words do not name a preset; opening them reports what is wrong."""
+        """Return whether the words do not name a preset.
+
+        Opening them then reports what is wrong.
+        """
         try:
             return not isinstance(resolve(words), NamedPreset | PresetFile)
         except InputError:

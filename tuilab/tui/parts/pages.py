@@ -17,7 +17,7 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Pages that are loaded when first opened; each receives the lab."""
+"""Pages that are loaded when first opened; each is created with the lab."""
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
 
@@ -52,7 +52,7 @@ class Pages:
             yield "doctor: no GPU is visible", report.cause, partial(self.open, "why"), words
 
     def open(self, name: str) -> None:
-        """Open a page that shows the lab in another way."""
+        """Open a page that shows the lab in a different way."""
         self._screen.app.push_screen(resolve_name(PAGES[name])(self._lab))
 
     def arms(self) -> None:
@@ -103,7 +103,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Also measure on another host; report an invalid name."""
+        """Also measure on another host; report it if the name is invalid."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)

@@ -140,7 +140,7 @@ document's figure is wrong on this machine. Press it again to stop. The document
     def compose(self) -> ComposeResult:
         report = self._report
         found = [each for each in self._found if isinstance(each, Finding)]
-        # Counted as in the command: the same finding on several lines counts once.
+        # Count as the command does: the same finding on several lines counts once.
         kinds = collapsed(found)
         places = sum(1 + len(each.also) for each in kinds)
         counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"
@@ -162,7 +162,8 @@ document's figure is wrong on this machine. Press it again to stop. The document
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        for last in [*self.query("#findings, TextArea")][-1:]:  # there is no finding if the lab is exiting
+        # the list of findings is gone if the lab is exiting
+        for last in [*self.query("#findings, TextArea")][-1:]:
             last.focus()
 
     def action_finding(self, by: int) -> None:

@@ -134,7 +134,7 @@ def _bold(words: str) -> Iterator[tuple[str, str]]:
 
 
 class Fitting(Columns):
-    """Columns, as many as fit; Rich divides by zero if none fits."""
+    """Lays out as many columns as fit. Rich divides by zero if none fits."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.width = min(COLUMN, options.max_width - 1)

@@ -178,7 +178,7 @@ and other runs are compared with it. Neither is ever pruned.
     # The list and the run under the cursor
 
     def _read_on(self) -> None:
-        """Load what the list needs, unless loading is in progress."""
+        """Load what the list needs, unless it is already being loaded."""
         if self.runs.wants and not self._reading:
             self._reading = True
             self.run_worker(self._read(), exit_on_error=False)
@@ -279,7 +279,7 @@ and other runs are compared with it. Neither is ever pruned.
         time.
         """
         if self.going is not None:
-            # The sentence is stored in the note, because the next progress report would overwrite it at once.
+            # Put the sentence in the note, because the next progress report would overwrite it at once.
             self.going.note = ". Only one task can run at a time."
             self.say(self.going.words(), WARN)
             return None
@@ -372,7 +372,7 @@ and other runs are compared with it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin runs as ghost or as baseline; if all are pinned that way already, unpin them."""
+        """Pin runs as ghost or as baseline; if all are already pinned in this way, unpin them."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 

@@ -62,7 +62,7 @@ column's head.
         wanted: Callable[[], None],
     ) -> None:
         """usual: returns the default parameters of a run with that preset and workload, None if unknown.
-        wanted: called when more rows may be needed.
+        wanted: called if more rows may be needed.
         """
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
@@ -110,7 +110,7 @@ column's head.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show the requested runs. place: position of the cursor after a search."""
+        """Show the rows that have been loaded. place: position of the cursor after a search."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -200,7 +200,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Return the run's identity, marks and outcome, as far as they fit on a line."""
+    """Return the run's identity, marks and outcome, as many as fit on a line."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

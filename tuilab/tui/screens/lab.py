@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 Draw = Callable[[Change, Callable[[], None]], None]
 """Draws a change, and calls back once the change has been sent to the terminal."""
 MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
-"""Creates the lab, given functions that warn and draw. Called after the first paint, because loading the lab
-takes as long as loading all of Textual.
+"""Creates the lab, given functions that warn and draw. Called after the first paint, because importing the
+lab takes as long as importing Textual.
 """
 
 
@@ -116,8 +116,8 @@ size at which another device becomes faster. **{stop}** stops whatever is runnin
 
     def compose(self) -> ComposeResult:
         rows, self._found = titles.at_start(self.options.presets)
-        # Widgets that are created later are mounted in these containers: mounting one on the screen itself
-        # would redraw all of the screen.
+        # Widgets that are created later are mounted in these containers, because mounting one on the screen
+        # itself would redraw the whole screen.
         yield Container(id="head")
         with Horizontal(id="body"):
             yield PresetsPanel(rows)
@@ -222,7 +222,7 @@ size at which another device becomes faster. **{stop}** stops whatever is runnin
         await self._started.wait()
         return self.opener
 
-    # Reacting to changes
+    # Reactions to changes
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
         """Draw a change. `painted` is called once the change has been sent to the terminal."""

@@ -50,7 +50,7 @@ def _seconds(best: Best | None) -> float:
 
 
 class MachinesScreen(Page[None]):
-    """The table of machines with a line to filter it."""
+    """The table of machines, with a line for filtering it."""
 
     HELP = """\
 ## Machines compared

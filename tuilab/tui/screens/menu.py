@@ -58,7 +58,7 @@ class Paths(Suggester):
 
 
 class PathInput(LineInput):
-    """An input for a path. Tab completes the path, as in a shell; if there is no completion, it leaves the
+    """An input for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab leaves the
     line.
     """
 

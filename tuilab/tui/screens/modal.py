@@ -30,7 +30,7 @@ def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
 
 class Modal(ModalScreen[Result], Generic[Result]):
     """A screen over another one until it is dismissed. It can be dismissed only once, because another key may
-    follow.
+    be pressed meanwhile.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)

@@ -51,7 +51,8 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._found = None  # clear the count at once: runs counted for other numbers must not be deleted
+        # clear the count at once, because runs that were counted for other numbers must not be deleted
+        self._found = None
         self._count()
 
     @work(exclusive=True, exit_on_error=False)
@@ -75,6 +76,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Delete the counted runs; do nothing without a count."""
+        """Close with the counted runs, to delete them; do nothing while there is no count."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

@@ -62,13 +62,13 @@ def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
-    """Return the drawn arms, without those that cannot run here unless no arm can."""
+    """Return the drawn arms without those that cannot run here. If no arm can, return all drawn arms."""
     drawn = viewing.drawn_arms(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
 
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
-    """Return the current run's result with the drawn arms, as `folded` folds it; None without a run."""
+    """Return the current run's result with the drawn arms, folded by `folded`; None without a run."""
     result = lab_state.result()
     return (
         replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))
@@ -78,6 +78,6 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
-    """Give a table a line per row plus its head, up to `room` lines; hide it if fewer than two rows fit."""
+    """Give a table a line per row plus its header, up to `room` lines; hide it if fewer than two rows fit."""
     height = min(rows + 2, room)
     table.styles.height = height if rows and height >= 3 else 0

@@ -1,4 +1,4 @@
-"""Shows the samples of each arm as they arrive, with the numbers below."""
+"""Shows the samples of each arm as they arrive, with the figures below."""
 
 from textual.app import ComposeResult
 
@@ -10,11 +10,11 @@ from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 22
-"""Rows reserved for the plot before the numbers get any."""
+"""Rows reserved for the plot before the figures get any."""
 
 
 class Live(View):
-    """A plot in the space that the numbers leave."""
+    """A plot that fills the space above the figures."""
 
     HELP = """\
 ## Live

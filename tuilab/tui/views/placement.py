@@ -1,4 +1,4 @@
-"""Shows where every op of the run ran and why; also the summary below the controls."""
+"""Shows where every op of the run ran and why; and the summary below the controls."""
 
 from textual import on
 from textual.app import ComposeResult

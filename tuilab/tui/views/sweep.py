@@ -22,7 +22,7 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows reserved for the plot before the sentences get more than one."""
+"""Rows reserved for the plot before the sentences get more than one row."""
 
 
 class SweepView(View):
@@ -75,7 +75,7 @@ axes given by the preset.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Fold only arms that cannot run at all: others may have figures at another size.
+            # Fold only arms that cannot run at all, because others may have figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
@@ -100,7 +100,7 @@ axes given by the preset.
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
-        """Set the parameter to the size under the cursor on the curve."""
+        """Set the slider to the size under the cursor on the curve."""
         event.stop()
         state, result = self.lab.state, self._result
         if not event.kept or result is None or len(result.axis) != 1:
@@ -120,8 +120,8 @@ axes given by the preset.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the colour of the device family that is faster at this size; "" for its
-        own colour.
+        """Give the frame the colour of the device family that is faster at this size; "" for the frame's own
+        colour.
         """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")

@@ -22,7 +22,7 @@ TIMELINE_ROWS = 10
 
 
 class TimelineView(View):
-    """One arm at a time; an arm is profiled separately when the view is first opened after a run."""
+    """Shows one arm at a time. An arm is profiled separately when the view is first opened after a run."""
 
     HELP = """\
 ## Timeline

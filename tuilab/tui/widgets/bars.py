@@ -46,7 +46,7 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # For these kinds of work, the paired rounds and the medians disagree about the order of the arms.
+        # For these kinds of work, the order of the arms by paired rounds contradicts the order by medians.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -95,7 +95,7 @@ class Bars(Picking):
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """Describe how the ratios are computed, if they come from rounds."""
+        """Describe how the ratios are computed, if they are computed from rounds."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""
@@ -130,7 +130,7 @@ class Scale:
         for cell in range(low, min(self.cells, high + 1)) if high - low >= 2 else ():
             if text[cell] == THUMB:
                 continue
-            # Over the bar, draw the whisker as a gap in the bar.
+            # Over the bar, draw the whisker as a gap.
             styles[cell] = TextStyle(mark.hue, reverse=text[cell] == BLOCKS[-1])
             text[cell] = "├" if cell == low else "┤" if cell == high else "─"
         return list(zip(text, styles, strict=True))

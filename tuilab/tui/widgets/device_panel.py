@@ -31,7 +31,7 @@ LEAST_ROWS = 3
 BESIDE = 80
 """Minimum width for showing two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Figures in order of importance, in case they do not all fit."""
+"""Figures in order of importance, used if they do not all fit."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 
@@ -50,7 +50,7 @@ class DevicePanel(LineWidget):
         self._notes: tuple[str, ...] = ()
 
     def show_samples(self, samples: Sequence[DeviceSample]) -> None:
-        """Show the last sample, and graphs of earlier ones; without samples, show the reason."""
+        """Show the last sample and graphs of earlier ones, or the reason why there are no samples."""
         self._read = {sample.at: self._read.get(sample.at) or devices(sample) for sample in samples}
         self._notes = samples[-1].notes if samples else ()
         if self.get_content_height(self.container_size, self.size, self.size.width) != self.size.height:

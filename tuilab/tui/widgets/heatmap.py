@@ -15,7 +15,7 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, UNKNOWN, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
-# A lead of this many powers of two gets the full hue.
+# A lead of this many powers of two gets the full intensity of the hue.
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2
@@ -24,9 +24,7 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """The map; each cell has the hue and the marker of the winning arm; a stronger hue means a
-    larger lead.
-    """
+    """The map. Each cell has the hue and marker of the winning arm, with a stronger hue for a larger lead."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -51,7 +49,7 @@ the cursor.
         self._heat: Heat | None = None
         self._marks: Marks = (UNKNOWN, UNKNOWN)
         self._at = (0, 0)
-        # Position of the map, columns and rows per cell, and the visible y values.
+        # Position of the map, columns and rows per cell, and the visible y values
         self._layout = (0, 1, 1, range(0))
 
     def show_heat(self, heat: Heat | None, marks: Mapping[str, Mark]) -> None:

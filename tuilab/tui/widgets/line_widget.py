@@ -29,8 +29,8 @@ _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warnin
 class LineWidget(Widget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
-    `repaint` reports that the data changed. The lines are painted once for any number of such calls, and only
-    changed lines are sent. A hidden widget is painted when it becomes visible.
+    `repaint` reports that the data changed. After any number of such calls, the lines are painted once, and
+    only changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
     # Selecting text by dragging would repaint the whole screen at each step, and these widgets draw no
@@ -122,8 +122,8 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=faint)
         if ground:
-            # On a strong background, the widget's background colour may be more readable than its text
-            # colour.
+            # On a strong background, the widget's background colour may be more readable as the text colour
+            # than the usual one.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
@@ -137,7 +137,7 @@ class LineWidget(Widget):
         )
 
     def color_of(self, name: str) -> Color:
-        """Return the colour for a name in a text style: a shade, a theme role, a hue, or `#rrggbb`.
+        """Return the colour for a name in a text style: a shade, a role in the theme, a hue, or `#rrggbb`.
 
         `name/20` means 20% of that colour over the background.
         """

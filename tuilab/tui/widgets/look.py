@@ -32,8 +32,9 @@ GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
 # Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
-# blues and GPU hues oranges, which remain distinct with every kind of colour blindness; lightness shows the
-# mode. All are among the 256 colours that every terminal has, so that they stay distinct on each.
+# blues and GPU hues oranges, which remain distinguishable with every kind of colour blindness; lightness
+# shows the mode. All are among the 256 colours that every terminal has, so they remain distinguishable on
+# each.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
@@ -137,9 +138,9 @@ def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
     The family of the hue shows the kind of device. Its lightness shows the mode if the mode distinguishes the
     arms, apart from the input location; otherwise it follows the order. The shape of the marker shows the
     mode: round for eager, square or crossed for graph, pointed for XLA. All marks differ for up to eighteen
-    arms, as many as a model on a CPU and a GPU has.
+    arms, the number that a model has on a CPU and a GPU.
     """
-    from tuilab.model.arms import family  # imported after the first paint, which draws no arm
+    from tuilab.model.arms import family  # imported only after the first paint, which draws no arms
 
     kinds = list(
         dict.fromkeys((family(a.device), a.device, a.mode, a.dtype, a.variant, a.host) for a in arms)

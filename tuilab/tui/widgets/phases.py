@@ -61,7 +61,7 @@ figures of the arm under the cursor.
         # The phases come first. The source of their times is shown only if there is room.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        # the bars of all arms come before the details of one arm
+        # The bars of all arms take precedence over the details of one arm.
         if len(drawn) + len(head) + len(words) > height:
             words = clip(phase_line(self.picked), width - 1, 1)
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
@@ -72,7 +72,7 @@ figures of the arm under the cursor.
         return [*head, *space, *body, *(((" " + line, MUTED),) for line in words)]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
-        """Return the marker, label, total and stacked bar of each arm, or why it has no bar."""
+        """Return the marker, label, total and stacked bar of each arm, or the reason why it has no bar."""
         arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
         totals = {

@@ -27,7 +27,7 @@ class Picking(LineWidget, can_focus=True):
         """The cursor has moved to another arm."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: whether to use the other scale."""
+        """turned: whether to start with the other scale."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}
@@ -50,7 +50,7 @@ class Picking(LineWidget, can_focus=True):
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
         """Return the rows that fit, spread out if there is room, with a mark on the row under the cursor.
 
-        above: number of lines drawn above the rows. The cursor scrolls to the other rows.
+        above: number of lines drawn above the rows. Moving the cursor scrolls to the other rows.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))

@@ -161,7 +161,7 @@ def _is_line(character: str) -> bool:
 
 
 class Picture:
-    """A single painting of a chart: its layout, the positions of its values, and its lines.
+    """A single rendering of a chart: its layout, the positions of its values, and its lines.
 
     points: extremes and medians of each series by key, no more than the width can show. ends: limits of the
     axes. ascii_only: draw lines with the series' markers instead of braille dots.
@@ -372,7 +372,7 @@ class Picture:
         # The name of the axis is below the legend if there is one, else after the last label that fits.
         width = self.left + self.columns
         if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
-            name = name.partition(":")[0]  # the name without its explanation
+            name = name.partition(":")[0]  # only the name, without the explanation
         starts = [
             (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
             for column, label in zip(columns, marks.labels, strict=True)

@@ -12,7 +12,7 @@ from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, 
 from tuilab.tui.widgets.wording import fit
 
 FIRST_S, LAST_S = 3.0, 9.0
-"""Seconds until the fastest arm arrives, and until the race ends for those still running."""
+"""Seconds until the fastest arm arrives, and until the race ends for the arms that are still running."""
 FRAME_S = 0.1
 
 

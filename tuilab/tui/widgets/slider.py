@@ -41,9 +41,9 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label if there is room; sliders with choices are two in a row."""
+"""Cells of the label if there is room; sliders with choices share a row in pairs."""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value; a shortened word appears in full among the choices."""
+"""Cells of the value; a shortened word is shown in full among the choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
@@ -77,7 +77,7 @@ there shows the reason.
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        # Enter has priority, so that text typed right after it arrives later.
+        # Enter has priority, so that text typed right after it is handled later.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
         Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
@@ -112,7 +112,7 @@ there shows the reason.
     def watch_control(self, before: Control, control: Control) -> None:
         self.repaint()
         if control.value != before.value:
-            self.message = ""  # the message belonged to another value
+            self.message = ""  # the message concerned the previous value
 
     def watch_message(self, _: str, message: str) -> None:
         self.repaint()
@@ -140,7 +140,7 @@ there shows the reason.
         self._track = range(start + 1, start + 1 + cells)
         body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
         if text := self.message or self._hint():
-            # The note comes after the track if it fits there, else over the track.
+            # The note is placed after the track if it fits there, or else over the track.
             style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
             fits = used + 1 + cell_len(text) <= room
             body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
@@ -178,7 +178,7 @@ there shows the reason.
         """
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):
-            # The width depends only on the room, so that the rows align.
+            # The width depends only on the available room, so that the rows align.
             note = 0 if room < 44 else 1 + min(26, room // 3)
             right = 0 if room < 24 else 1 + HIGH_WIDTH + note
             cells = room - right - 2
@@ -190,7 +190,7 @@ there shows the reason.
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        # Shorten a long name, so that it fits between two "…" that stand for the other names.
+        # Shorten a long name to fit between two "…" that represent the other names.
         names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
@@ -199,7 +199,7 @@ there shows the reason.
         return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
 
     def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
-        """Return the names of the choices; if they do not fit, as many around the chosen one as do."""
+        """Return the names of the choices; if not all fit, as many around the chosen one as possible."""
         there = stops(self.parameter)
         at, first, behind = there.index(self.value), 0, len(names)
         while behind - first > 1:
@@ -306,7 +306,7 @@ there shows the reason.
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that started typing end it, and offer no key that types a character."""
+        """Let the key that started typing end it, and disable keys that type a character."""
         return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:
@@ -337,7 +337,7 @@ there shows the reason.
         try:
             value = parse_value(self.parameter, text) if text else self.value
         except InputError as error:
-            self.message = f"{error.expected} is expected"  # the typed text comes before it
+            self.message = f"{error.expected} is expected"  # shown after the typed text
             return
         if reason := self.control.reach.why_not(value):
             self.message = f"{words(value)}: {reason}"

@@ -21,7 +21,7 @@ SAMPLED = 200
 """Number of evenly spaced rows that determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
-"""Cells that a column without a fixed width keeps while a fixed column has more."""
+"""Cells that a column without a fixed width keeps as long as a fixed-width column has more."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Table(LineWidget, Generic[Row], can_focus=True):
 
     columns: see `Column`. detail: a sentence about the row under the cursor, for the last line. style: style
     of a whole row. text: the text that the filter searches; all cells by default. follow: whether the cursor
-    stays on the last row while rows are added.
+    stays on the last row as rows are added.
     """
 
     DEFAULT_CSS = "Table { height: 1fr; width: 1fr; }"
@@ -210,8 +210,8 @@ of the row under the cursor, and the number of rows.
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Measure widths again when the list has doubled: often enough for a growing log, and without constant
-        # jumping.
+        # Measure widths again when the list has doubled. This is often enough for a growing log, but does not
+        # make columns jump all the time.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
@@ -356,8 +356,8 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        # Shrink the widest column; shrink one with a fixed width, such as a date, only if the others have
-        # little left.
+        # Shrink the widest column. Shrink one with a fixed width, such as a date, only when the others are
+        # already narrow.
         can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
         widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))

@@ -24,11 +24,11 @@ HUES = {
     },
     "": "h0",
 }
-"""Hues by phase; "" is for events without a phase."""
+"""Hues by phase; "" is the key for events without a phase."""
 OTHER = "other"
 FILL = 70
-"""Percentage of a phase's colour in the background of its events; with less, two phases become the same of
-256 colours.
+"""Percentage of a phase's colour in the background of its events; with a lower percentage, two phases would
+get the same one of 256 colours.
 """
 LEAST_WITH_LEGEND = 6
 """Minimum rows for a separate legend line; with fewer rows, the legend is at the end of the last line."""
@@ -85,7 +85,7 @@ event under the cursor, **{timeline.next} {timeline.previous}** go to the next a
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # The lanes of GPUs come first: on a short screen, the host's threads would leave them no room.
+        # The lanes of GPUs come first, because the host's threads would leave them no room on a short screen.
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)

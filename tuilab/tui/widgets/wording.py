@@ -15,7 +15,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
     if width <= 0:
         return ""
     if not text.isprintable():
-        # Text of several lines, sanitized on input, in a place for one line.
+        # Convert text of several lines, which was sanitized on input, for a place with one line.
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
@@ -34,7 +34,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Wrap `text` into at most `lines` lines; if there is more, cut the last line after a word."""
+    """Wrap `text` into at most `lines` lines; if there are more, cut the last line after a word."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
