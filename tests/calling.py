@@ -1,4 +1,4 @@
-"""Runs `tuilab` as a user or script does, in a separate process or in this one."""
+"""Runs `tuilab` like a user or a script, in a separate process or in this one."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ class Done(NamedTuple):
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a fresh account. `data` is the folder for data and settings."""
+    """Return the environment of a fresh account. data: the folder for data and settings."""
     return {**os.environ, "TUILAB_DATA": knowing(data), "XDG_CONFIG_HOME": str(data), **more}
 
 
@@ -56,9 +56,7 @@ class Stream(io.TextIOWrapper):
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which saves Python's startup. Only for commands that need no
-    worker.
-    """
+    """Run the command in this process, which saves starting Python. Only for commands that need no worker."""
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):

@@ -63,11 +63,11 @@ SLOW = (
     "profile/test_recorded",
     "workloads/test_memory_figures",
 )
-"""Folders and files with tests that start programs, or take long because of many cases or screens."""
+"""Folders and files with tests that start programs, or that take long because of many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "tf", "worker"}
 """Fixtures that start TensorFlow."""
 
-# Screens and texts that include a time must not depend on where the tests run.
+# Screens and texts that include a time must not depend on the time zone in which the tests run.
 os.environ["TZ"] = "UTC"
 time.tzset()
 
@@ -81,7 +81,7 @@ if sys.dont_write_bytecode:
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # A deadline is an absolute time limit, which a busy machine exceeds. The examples are always the same, so
-# that only a change can make a test fail; --hypothesis-profile=exploring tries new ones.
+# that only a change of the code can make a test fail; --hypothesis-profile=exploring tries new ones.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
@@ -184,7 +184,7 @@ class Worker:
 
     def _confine(self, scope: str) -> None:
         """Switch to a worker process that is confined to that scope, or back to the unconfined one, as a
-        supervisor does.
+        supervisor would.
         """
         if self._scope:
             self.close()
@@ -207,8 +207,9 @@ class Worker:
         self.process.stdin.flush()
 
     def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
-        """Return the next event. Fails the test if none arrives (TimeoutError if `patient`) or the worker
-        ended.
+        """Return the next event.
+
+        Fails the test if none arrives (TimeoutError if `patient`) or if the worker has ended.
         """
         try:
             line = self._lines.get(timeout=timeout)
@@ -223,8 +224,8 @@ class Worker:
     def measure(
         self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
     ) -> list[Event]:
-        """Run a request to its end and return its events. `watch` sees each as it arrives and may send
-        requests.
+        """Run a request to its end and return its events. watch: called with each event as it arrives; may
+        send requests.
         """
         self.send(request)
         seen: list[Event] = []
@@ -314,7 +315,7 @@ def fold(seen: list[Event]) -> RunState:
 
 
 def give_two_cpus(tensorflow: Any) -> None:
-    """Give TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the
+    """Give TensorFlow two logical CPUs when it is imported, so that an op can be on another device than the
     host.
 
     This must happen at the import, because the first test that runs an op in this process initializes the

@@ -1,4 +1,4 @@
-"""Builds runs from events, for tests of sentences about runs."""
+"""Builds runs from events, for tests of the sentences about them."""
 
 import math
 import random

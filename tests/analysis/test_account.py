@@ -52,7 +52,8 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # So few events cannot cost that much. The rest comes from the machine's speed, which affects all parts.
+    # So few recorded events cannot have cost that much. The rest comes from the machine's speed, which
+    # affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 
@@ -65,7 +66,7 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert busy.seconds("dispatch") == pytest.approx(3e-3) and busy.seconds("not_known") == pytest.approx(
         8e-3
     )
-    # The excess in the host's parts comes from the profiler, or from a stall during the profile.
+    # The excess in the host's parts comes from the profiler, or from a stall during the profile
     quick = of_profile(calls, 9e-3, on_device=timed)
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
@@ -76,7 +77,9 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """An emulated kernel of 0.5 ms that waits for a processor would, on average, outlast a plain call."""
+    """If an emulated kernel of 0.5 ms had to wait for a processor, the mean call would be longer than an
+    unprofiled one.
+    """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
     found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})
     assert found.seconds("compute") == pytest.approx(0.5e-3) and found.calls == 9

@@ -1,4 +1,4 @@
-"""The answer claims what the run shows, and no more."""
+"""The answer claims no more than the run shows."""
 
 import re
 from collections.abc import Callable
@@ -54,7 +54,8 @@ def test_the_answer_names_the_fastest_arm_and_the_other_device_with_its_copies()
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
 def test_no_arm_is_called_faster_if_the_rounds_contradict_the_medians(other) -> None:
-    # Most rounds of the graph take 1 ms and some take 2 ms: its median is lower, but its rounds are slower.
+    # Most rounds of the graph take 1 ms and some take 2 ms, so its median is lower, but its rounds are slower
+    # on average.
     state = begun([GRAPH, other])
     for index in range(60):
         blocks = (
@@ -149,9 +150,7 @@ def test_noise_too_wide_to_show_equality_is_reported() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """850 ms against 5 ms is not noise, but with one round, nothing yet shows how much of the
-    difference is.
-    """
+    """850 ms against 5 ms is not noise, but a single round does not show how much of the difference is."""
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
@@ -363,8 +362,8 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return a function that gives times around this median, which vary by this share in a cycle of four
-    rounds.
+    """Return a function that gives times around this median, varying by this share in a cycle of
+    four rounds.
     """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
 

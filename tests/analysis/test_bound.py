@@ -314,7 +314,7 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Return the program's seconds on that data sheet's GPU if no time is lost."""
+    """Return the seconds that the program takes on that data sheet's GPU if no time is lost."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:
@@ -377,7 +377,7 @@ KINDS = {
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }
-"""The programs by their work, as docs/measuring.md lists them."""
+"""The programs by the kind of work that they do, as listed in docs/measuring.md."""
 
 
 def test_the_table_of_bounds_in_the_papers_is_current() -> None:

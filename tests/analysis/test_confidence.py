@@ -1,4 +1,4 @@
-"""The badge shows the precision reached, and in two words the reason for doubt."""
+"""The badge shows the precision reached, and the reason for doubt in two words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The doubts that the counters of a busy machine raise."""
+"""Doubts raised by the counters of a busy machine."""
 
 import pytest
 

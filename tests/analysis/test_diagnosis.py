@@ -1,4 +1,4 @@
-"""Each finding with its numbers, and no finding if nothing is wrong."""
+"""Each finding is reported with its numbers, and nothing is reported if nothing is wrong."""
 
 import pytest
 
@@ -134,7 +134,7 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
 
 
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
-    """A graph would also launch a single op."""
+    """A graph would launch the single op just the same."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
     phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
     (one,) = found(placed(state, XLA, e.Node("m", "MatMul", "CPU:0")), "dispatch-bound")
@@ -142,7 +142,7 @@ def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
 
 
 def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
-    """4% of 240 ms: something else had the processor."""
+    """4% of 240 ms is too long: something else was using the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
         state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
         assert not found(placed(state, arm, e.Node("m", "MatMul", "CPU:0")), "launch-bound")

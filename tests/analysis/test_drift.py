@@ -1,4 +1,4 @@
-"""Drift is found if there is any. Autocorrelated samples alone are not reported as drift."""
+"""Drift is detected if there is any. Autocorrelation alone is not reported as drift."""
 
 import random
 from itertools import combinations

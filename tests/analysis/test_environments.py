@@ -1,4 +1,6 @@
-"""Differences between environments that took turns: claims no more than their processes show."""
+"""Claims about differences between environments that took turns are no stronger than the processes
+support.
+"""
 
 import random
 
@@ -19,8 +21,9 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Return a run of two environments. A graph call in the second one takes `graph` times as long. between:
-    spread between processes.
+    """Return a run of two environments.
+
+    A graph call in the second one takes `graph` times as long. between: the spread between processes.
     """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]

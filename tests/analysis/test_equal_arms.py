@@ -21,8 +21,8 @@ def measure(
 ) -> dict[int, float]:
     """Return seconds by round, with log noise of `spread`.
 
-    The share `lasting` of its variance shifts all rounds of a size, like a disturbance of some seconds; the
-    rest has autocorrelation 0.4.
+    A share of `lasting` of the variance shifts all rounds of a size, like a disturbance that lasts some
+    seconds. The rest has an autocorrelation of 0.4.
     """
     shift = rng.standard_normal() * spread * math.sqrt(lasting)
     logs = shift + noise(rng, 1, rounds, spread * math.sqrt(1 - lasting), 0.4)[0]
@@ -32,8 +32,8 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the fastest arm at the largest size and the fastest arm at the smallest, after up to eight added
-    sizes.
+    """Return the timings of the fastest arm at the largest size and of the fastest arm at the smallest, after
+    up to eight added sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

@@ -74,9 +74,7 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
 
 
 def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
-    """On a busy host, the parts of the run's own calls are unknown, but the parts of the profiled calls are
-    known.
-    """
+    """On a busy host, only the parts of the profiled calls are known, not those of the run's own calls."""
     result = summarise(run(compute=4e-3, dispatch=1e-3))
     assert list(result.arms[0].phases_s) == ["not_known"]
     assert [layer.share for layer in result.model.layers] == pytest.approx([0.4, 0.2, 0.12])

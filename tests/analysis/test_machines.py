@@ -1,4 +1,4 @@
-"""Many machines that ran the same presets: the results of each, and where they disagree."""
+"""Many machines that ran the same presets: their results, and their disagreements."""
 
 import msgspec
 

@@ -159,7 +159,7 @@ def again(state: RunState, worker: int) -> e.RunStarted:
 
 
 def published(*scales: float) -> RunState:
-    """Return a run with one process per scale; the scale multiplies the graph's time."""
+    """Return a run with one process per scale; each scale multiplies the graph's time."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:

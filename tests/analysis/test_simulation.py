@@ -1,4 +1,4 @@
-"""Intervals contain a known truth as often as they claim, no less and no more. Seeded."""
+"""Intervals contain a known truth exactly as often as they claim. Seeded."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""On a busy host, the answer gives both the measured speed and the undisturbed speed, and names each."""
+"""On a busy host, the answer gives both the measured speed and the undisturbed speed, each labelled
+as such.
+"""
 
 import random
 
@@ -14,14 +16,15 @@ from tuilab.report.rows import doubts
 
 IDLE_S, SLOWER, SONG_S = 370e-6, 1.4, 50e-6
 WINDOW = 5
-"""Rounds."""
+"""Number of rounds."""
 
 
 def run(
     windows: list[tuple[bool, float, float]], *arms: Arm, processes: int = 1, told: bool = True
 ) -> RunState:
-    """Return a run whose windows set whether the code was slowed, the processor use of others, and the
-    canary's time.
+    """Return a run.
+
+    The windows determine whether the code was slowed, the processor use of others, and the canary's time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

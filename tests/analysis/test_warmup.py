@@ -1,4 +1,4 @@
-"""Two successive windows agree, or they do not."""
+"""Whether two successive windows agree."""
 
 import random
 

@@ -33,7 +33,7 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""Seconds that processes started by a command may run after its end."""
+"""Seconds that processes started by a command may keep running after its end."""
 
 
 def export() -> None:
@@ -78,7 +78,7 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """Fork a command's worker from the command if it is these tests' worker, to avoid starting Python
+    """Fork a command's worker from the command, if it is these tests' own worker, to avoid starting Python
     again.
     """
     begin = asyncio.BaseEventLoop.subprocess_exec
@@ -155,7 +155,7 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process did not report
+            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process reports nothing
             return {"code": os.waitstatus_to_exitcode(status), "calls": calls, "stays": not at_rest()}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)

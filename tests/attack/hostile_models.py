@@ -74,7 +74,7 @@ class Made:
         self.saved("recursive", lambda x: {"y": x * 2}, edit)
 
     def image_bomb(self) -> None:
-        """A PNG of a few kilobytes has pixels that take gigabytes."""
+        """A PNG of a few kilobytes whose pixels take gigabytes."""
         import tensorflow as tf
 
         side = 20_000
@@ -93,7 +93,7 @@ class Made:
         self.saved("image_bomb", decodes)
 
     def constant_bomb(self) -> None:
-        """A constant of one number claims to have billions."""
+        """A constant that consists of one number but claims to have billions."""
 
         def edit(graph: Any) -> None:
             for function in graph.graph_def.library.function:
@@ -167,7 +167,7 @@ class Made:
         os.mkfifo(folder / "variables" / "variables.index")
 
     def asset_link(self) -> None:
-        """The vocabulary in `assets` is a link to another file of the user."""
+        """The vocabulary in `assets` is a link to another of the user's files."""
         import tensorflow as tf
 
         words, folder = self.models / "words.txt", self.models / "asset_link"
@@ -185,7 +185,7 @@ class Made:
         (folder / "assets" / "words.txt").symlink_to(self.secret)
 
     def escapes(self) -> None:
-        """An assertion fails with terminal escape sequences and markup in its message."""
+        """An assertion fails, and its message contains terminal escape sequences and markup."""
         import tensorflow as tf
 
         def fails(x: Any) -> Any:
@@ -234,7 +234,7 @@ class Made:
 
     @staticmethod
     def code() -> dict[str, Any]:
-        """Return a function defined in the file, as Keras stores it."""
+        """Return a function defined in the file, in the form that Keras stores."""
         compiled = compile("import os; os.system('true')", "x", "exec")
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
@@ -266,12 +266,12 @@ class Made:
         self.packed("nested_graph", self.adding("keras.layers", "TimeDistributed", {"layer": inner}))
 
     def evaluates(self) -> None:
-        """CVE-2025-1550: a metric is any Python function."""
+        """CVE-2025-1550: an arbitrary Python function is used as a metric."""
         metric = {"module": "builtins", "class_name": "function", "config": "eval", "registered_name": "eval"}
         self.packed("evaluates", lambda described: described["compile_config"].update(metrics=[metric]))
 
     def regularizer(self) -> None:
-        """Code from the file takes the place of a layer's regularizer."""
+        """Code from the file is used as a layer's regularizer."""
 
         def edit(described: Any) -> None:
             code = {"class_name": "__lambda__", "config": {"value": self.code()}}
@@ -302,7 +302,7 @@ class Made:
         self.packed(name, model_weights_h5=stream.getvalue())
 
     def shape_bomb(self) -> None:
-        """CVE-2026-0897: a weight's table claims to have terabytes."""
+        """CVE-2026-0897: a weight's table claims to hold terabytes."""
         self.weights("shape_bomb", lambda f, at: f.create_dataset(at, (2**40,), "f4", chunks=(1024,)))
 
     def external_weights(self) -> None:

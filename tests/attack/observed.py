@@ -1,7 +1,7 @@
 """A program that sends what an observer would send: steps and profiler windows. Without TensorFlow.
 
-Optional arguments: how often it sends them, and the seconds in between; it then prints `end`. Run with `-I
--S`, so that the observer itself is not loaded.
+Optional arguments: how many times to send them, and the seconds in between. Prints `end` afterwards. Run with
+`-I -S`, so that the observer itself is not loaded.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ MANY, EVERY_S = (int(sys.argv[1]), float(sys.argv[2])) if sys.argv[1:] else (4, 
 
 def told(stream: socket.socket, kind: str, raw: bytes = b"", **about: object) -> None:
     body = json.dumps({"kind": kind, **about}).encode()
-    with contextlib.suppress(OSError):  # the watching process may be gone
+    with contextlib.suppress(OSError):  # the watching process may have exited
         stream.sendall(struct.pack(">II", len(body), len(raw)) + body + raw)
 
 

@@ -1,7 +1,7 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
 
 Each trial is a fork that drops its privileges after it has run the same command with them, because the other
-user may be unable to read the files that Python imports for a command.
+user may not have permission to read the files that Python imports for a command.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ def main() -> None:
             if "words" in told:
                 answer(command(told["words"], told["environment"]))
             else:
-                die_with_parent()  # a process of another user has lost this setting
+                die_with_parent()  # changing the user cleared this setting
                 code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)

@@ -66,8 +66,8 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """Run a command in which some calls fail. fault: kind, first failing call, number of failing calls,
-        errno.
+        """Run a command in which some calls fail. fault: the kind of call, the first failing call, the number
+        of failing calls, and the errno.
 
         below: only calls on files below this folder count. folder: the working directory. in_worker: calls
         fail in the worker only. stdout: an additional file for the output.

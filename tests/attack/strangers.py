@@ -1,4 +1,4 @@
-"""A watched folder of hostile model files, which are opened in every way."""
+"""A watched folder of hostile model files, which are opened in every possible way."""
 
 import contextlib
 import json
@@ -192,8 +192,8 @@ def _servers() -> list[psutil.Process]:
 
 
 STOPPED = "GB of memory|not finished after|Unable to allocate"
-"""A busy host may take longer to fill its memory than opening may last; with little free memory, none is
-filled.
+"""A busy host may take longer to fill its memory than the limit for opening; with little free memory, memory
+is not filled at all.
 """
 WITHOUT_TRAINING = {"evaluates.keras"}
 """Models that open, because their attack is in `compile`, which is not restored."""

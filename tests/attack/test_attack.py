@@ -213,7 +213,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             done = here("history", "unattended")
         text = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in text + done.stdout + done.stderr
-        # The output of a screen consists of escapes.
+        # On a screen, the output consists of escape sequences.
         plain = done.stdout + done.stderr + (text if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
@@ -529,7 +529,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host tries it both while idle and while measuring a run of its own."""
+    """The remote host tries to, both while idle and while measuring a run of its own."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

@@ -59,8 +59,8 @@ CHANGING = ("cut while read", "grown while read")
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Number of rounds in a run, and in a run that a worker left. Small, because each round adds calls to every
-command.
+"""Number of rounds in a run, and in a run that a worker left. The number is small, because each round adds
+calls to every command.
 """
 RUNS = {f"run{number}": 300 for number in range(3)}
 
@@ -234,18 +234,20 @@ class Attack:
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
             stdout=self.place / self.command.stdout if self.command.stdout else None,
-            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it does not get
+            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it never gets
             **environment(self.place),
         )
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call, once and from there on; in short mode, a few of them at random."""
+        """Yield each fault at each call, both for that call only and for all calls from there on; in short
+        mode, a few of these at random.
+        """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # Alternate, so that every second trial (TUILAB_TESTS_PART) includes both.
+            # Alternate, so that every second trial (TUILAB_TESTS_PART) still includes both kinds.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
@@ -292,7 +294,7 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # remembering affects only this session
+            if undone and self.name != "lab: remember":  # remembering a preference affects only this session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
@@ -307,8 +309,8 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unexpected content is still valid, because only a time differs or because a kill
-        left it.
+        """Return whether unexpected content is still valid, because only a time differs, or because a kill
+        explains it.
         """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True

@@ -121,8 +121,9 @@ def tried(tf, tmp_path):
 
 
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
-    """Return why a worker started without a model rejects this one. Over ssh, the model is not announced at
-    the start either.
+    """Return the reason why a worker started without a model rejects this one.
+
+    Over ssh, too, the model is not announced at the start.
     """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
@@ -140,8 +141,9 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker was started without a model and replaces itself. A fresh worker is confined from the
-    start.
+    """A warm worker, which was started without a model, replaces itself.
+
+    A fresh worker is confined from the start.
     """
     model, opening = tried
     scope = requests.scope(str(model), opening()) if told else ""
@@ -191,7 +193,7 @@ def test_an_unconfined_probe_succeeds(tmp_path):
 
 @confining
 async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
-    """The probe raises an error in these processes if it can do more than use the scratch folder."""
+    """In these processes, the probe raises an error if it can do more than use the scratch folder."""
     model, opening = tried
     rig = Rig(monkeypatch, 0)
     await rig.lab.start()
@@ -218,7 +220,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(program))), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Runs a command as on a kernel without Landlock."""
+"""Runs a command as if the kernel had no Landlock."""
 
 
 @pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="other system calls")

@@ -89,7 +89,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
             time.sleep(rng.uniform(0.0, 0.6))
             program.send_signal(signal.SIGINT)
         return what
-    while program.poll() is None:  # a process that measures or waits may appear later
+    while program.poll() is None:  # a process of the requested kind may appear later
         if found := those(what, started(truth)):
             with suppress(psutil.Error):
                 rng.choice(found).kill()

@@ -58,7 +58,7 @@ class Shared:
         self.labs.pop(name).close()
 
     def watch(self, terminal: Terminal) -> None:
-        """Watch a program to its end and leave its page, which the history saves."""
+        """Watch a program to its end and close its page, which is saved in the history."""
         terminal.press("o")
         terminal.see("completes")
         terminal.press("train.py\r")
@@ -107,7 +107,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # otherwise the terminal combines Esc and the next key to Alt with that key
+            )  # otherwise, the terminal would combine Esc and the next key into Alt with that key
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:

@@ -84,7 +84,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # In an unconfined worker, the same file has its claimed effect.
+        # In an unconfined worker, the same file has the effect that it is meant to have.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -161,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """A file may call everything that the user's code registered under that name, but nothing else."""
+    """A file may call functions that the user's code registered under that name, but nothing else."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -268,7 +268,7 @@ def test_a_keras_file_may_name_only_listed_classes(tf, tmp_path, name):
     ("member", "data"), [("model.weights.npz", b"a pickle"), ("x.py", b"1"), ("assets/../../x", b"x")]
 )
 def test_an_archive_may_hold_only_what_keras_writes(tf, tmp_path, member, data):
-    """Keras 3.8 unpickles a `.npz`, and extracts paths outside its folder."""
+    """Keras 3.8 would unpickle a `.npz`, and extract paths outside its folder."""
     from tuilab.worker.models.keras_file import _described
 
     with pytest.raises(InputError, match=re.escape(f"{member} in it")):
@@ -350,7 +350,7 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """The file names the node that restores it; an old allow list accepted any node under that name."""
+    """The file names the node that restores it. An old allow list accepted any node with that name."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     from tuilab.worker.models.saved_model import _examine

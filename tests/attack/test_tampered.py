@@ -1,4 +1,4 @@
-"""A tampered history: every value is shown, skipped or reported, and none emits an escape sequence."""
+"""A tampered history: every value is shown, skipped or reported, and no value emits an escape sequence."""
 
 import random
 import re
@@ -44,7 +44,7 @@ def columns(file):
 
 
 def tampered(file, name, column, value) -> bool:
-    """Write a value to a column of every row or of one; return False if the table rejects it."""
+    """Write a value to a column, of every row or of one row; return False if the table rejects it."""
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         only = f" WHERE {column} = (SELECT MIN({column}) FROM {name})" if column in IDS else ""

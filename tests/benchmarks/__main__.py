@@ -1,6 +1,6 @@
-"""Measure the program itself against its budgets.
+"""Measures the program itself against its budgets.
 
-  python -m tests.benchmarks [--only NAME]... [--json FILE] [--markdown FILE] [--wait]
+python -m tests.benchmarks [--only NAME]... [--json FILE] [--markdown FILE] [--wait]
 
 NAME: first_paint, ready, keys, disturbance, bytes, idle, scale, machines, startup, engine, answer, fidelity,
 soak. Without NAME, all except the last two, which take minutes. `--wait` waits until the machine is idle.
@@ -42,7 +42,7 @@ BUDGETS = {
     "soak": "soak:measure",
 }
 ASKED_FOR = {"soak", "fidelity", "models", "functions", "captured", "roofs", "bounds"}
-"""Measured only by name."""
+"""Benchmarks that run only if requested by name."""
 
 
 def measure(name: str) -> list[Row]:

@@ -27,7 +27,7 @@ def opened(terminal: Terminal) -> None:
 
 
 def longer(terminal: Terminal) -> None:
-    """Make the next run take half a minute."""
+    """Make the next run last half a minute."""
     for budget in ("standard,", "publish,"):
         terminal.press("b")
         terminal.see(budget)
@@ -63,7 +63,7 @@ def drag(terminal: Terminal) -> list[int]:
 
 
 def keys(terminal: Terminal, *pressed: str) -> int:
-    """Return the bytes sent in the two seconds after a key; the median over the pressed keys."""
+    """Return the bytes sent in the two seconds after a key: the median over the pressed keys."""
     took = []
     for key in pressed:
         terminal.press(key)

@@ -181,7 +181,7 @@ def found(tf: Any) -> Iterator[Row]:
 
 
 def measure() -> list[Row]:
-    """Return a row for each."""
+    """Return a row for each step."""
     import tensorflow as tf
 
     return list(found(tf))

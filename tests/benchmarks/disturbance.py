@@ -43,7 +43,7 @@ NAMES, LIMITS = ("median", "95% quantile"), (0.01, 0.05)
 HOW = "quick runs of one request on one worker with the screen and without, in turn; the arm that is off by most"
 Figures = dict[str, tuple[float, float]]
 Ratio = tuple[float, float, float]
-"""A ratio with the ends of its 95% interval."""
+"""A ratio, and the ends of its 95% interval."""
 PRESET = """\
 title = "A small STFT"
 workload = "stft"
@@ -60,7 +60,7 @@ inputs = ["resident"]
 variants = ["whole"]
 """
 QUICK = ""
-"""Keys that change the budget from standard over `publish` to `quick`."""
+"""Keys that change the budget from `standard` over `publish` to `quick`."""
 RUN_S = 120.0
 
 APP = """
@@ -142,7 +142,7 @@ class Shared:
         return self._end(terminal)
 
     def without_screen(self, terminal: Terminal) -> Figures:
-        """Return the figures of the app's last request, repeated without anyone watching."""
+        """Return the figures of the app's last request, repeated without a screen."""
         self._begin(watched=False)
         self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
         return self._end(terminal)
@@ -182,7 +182,7 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""By arm, for each pair of runs, the logs of the ratios of both figures."""
+"""By arm, for each pair of runs: the logs of the ratios of both figures."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
@@ -197,7 +197,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
-        shared.with_screen(terminal)  # not timed: it loads everything that later runs need
+        shared.with_screen(terminal)  # not timed, because it loads everything that later runs need
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
             found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}
@@ -224,7 +224,7 @@ def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """Return the `pairs` from a new worker and app."""
+    """Return the `pairs` of a new worker and app."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:

@@ -1,4 +1,6 @@
-"""The share of a run's rounds inside timed blocks, and its time to the answer compared with other tools."""
+"""Measures the share of a run's rounds inside timed blocks, and compares its time to the answer with other
+tools.
+"""
 
 import statistics
 from typing import Any
@@ -11,7 +13,7 @@ LIMIT, FASTER, RUNS = 0.85, 1.0, 3
 
 
 def timed_share() -> list[Row]:
-    """Measure `stft-small`'s CPU arms at standard, on a warm worker."""
+    """Measure `stft-small`'s CPU arms with the budget `standard`, on a warm worker."""
     worker = Worker(cpus=1)
     try:
         shares = [

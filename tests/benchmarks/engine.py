@@ -1,9 +1,9 @@
 """The speed of the quick budget, and the share of the rounds' time inside timed blocks.
 
-  python -m tests.benchmarks.engine [--write]
+python -m tests.benchmarks.engine [--write]
 
-On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85%
-of the rounds' time is timed at standard.
+On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85% of
+the rounds' time is timed with the budget `standard`.
 """
 
 import time

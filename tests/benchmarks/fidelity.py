@@ -196,11 +196,11 @@ def augment(tf: Any, kind: str, image: Any, delta: float) -> Any:
 
 
 _burn_once = cache(burn)
-"""The artificial host cost. Calibrated once, so that both sides have the same cost."""
+"""The artificial host cost. It is calibrated once, so that both sides have the same cost."""
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
-    """Build the articles' pipelines. how: the variant, or tfrecord."""
+    """Build the articles' pipelines. how: the variant, or `tfrecord`."""
     cost = _burn_once(tf, v["host_cost"])
     rng = np.random.default_rng(0)
     shape, count = (v["side"], v["side"], 3), v["images"]
@@ -443,7 +443,7 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario both ways. workload: given if it is not built in."""
+    """Measure one scenario both ways. workload: the workload, if it is not built in."""
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
@@ -496,7 +496,9 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does: first as many untimed calls as tuilab makes, and then the timed ones."""
+    """Time a block as a script does: first the same number of untimed calls as tuilab makes, and then the
+    timed ones.
+    """
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)

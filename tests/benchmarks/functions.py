@@ -31,8 +31,8 @@ Call = Callable[..., Any]
 class Asked:
     """A function by name, its input shapes, and the mode.
 
-    refused: part of the message that rejects it. call: the call by hand, a function of the input tensors,
-    given the file's names; by default, the named function.
+    refused: part of the message that rejects it. call: makes the call by hand from the file's names, a
+    function of the input tensors; by default, the named function.
     """
 
     name: str
@@ -164,7 +164,10 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield each function that opens, measured both ways. Messages about the others go to standard error."""
+    """Yield each function that can be opened, measured both ways.
+
+    Messages about the others go to standard error.
+    """
     for asked in cases:
         tf.keras.backend.clear_session()
         opening = Opening(inputs=checked([parse(each) for each in asked.shapes]))
@@ -191,7 +194,7 @@ def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """Return a row for each."""
+    """Return a row for each function."""
     import tensorflow as tf
 
     return rows_of(found(tf))

@@ -20,7 +20,7 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
     print(time.monotonic(), flush=True)
 """
-"""A hog's code. It exits by itself if the benchmark was killed, and reports its busy times on the system-wide
+"""A hog's code. It exits by itself if the benchmark was killed, and reports its busy times by the system-wide
 clock.
 """
 
@@ -29,7 +29,7 @@ clock.
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
     """Run `count` hogs. Once they have ended, the list contains their busy times in seconds.
 
-    seed: of their behaviour; None for a random one.
+    seed: determines their behaviour; None for a random one.
     """
     busy: list[tuple[float, float]] = []
     first = random.randrange(1_000_000) if seed is None else seed

@@ -1,4 +1,4 @@
-"""Comparing many machines: 1,000 recorded machines × 20 presets, from the store to the table, and
+"""Compares many machines: 1,000 recorded machines × 20 presets, from the store to the table, and
 filtering.
 """
 
@@ -21,7 +21,7 @@ OPEN_MS, FILTER_MS = 300.0, 100.0
 
 
 def measure() -> list[Row]:
-    """Return the medians of five openings and five filters."""
+    """Return the medians of opening the table five times and filtering it five times."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         _fill(store)

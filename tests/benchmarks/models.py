@@ -50,8 +50,8 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""A user's choice of loss for the output of the last layer if the file has no loss; otherwise the mean
-square.
+"""A user's choice of loss for the output of the last layer if the file has no loss; for other models, the
+mean square.
 """
 
 
@@ -113,7 +113,7 @@ def found(tf: Any, folder: Path) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """Return a row for each."""
+    """Return a row for each model."""
     import tensorflow as tf
 
     with tempfile.TemporaryDirectory() as folder:

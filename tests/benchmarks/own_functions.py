@@ -238,7 +238,7 @@ def power_iteration(n=128):
     return x
 
 
-# solvers: conjugate gradients, the stop depends on the data
+# solvers: conjugate gradients with a data-dependent stopping test
 def conjugate_gradients(n: int = 128):
     half = tf.random.stateless_normal((n, n), [3, 4])
     a, b = half @ tf.transpose(half) / n + tf.eye(n), tf.ones((n,))

@@ -1,8 +1,9 @@
-"""Measures why processes differ: fresh against forked ones, from several zygotes, over several minutes.
+"""Measures why processes differ: fresh ones compared with forked ones, from several zygotes, over several
+minutes.
 
-  python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to
-  FILE
-  python -m tests.benchmarks.processes FILE --report
+python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to
+FILE
+python -m tests.benchmarks.processes FILE --report
 
 A *zygote* has imported TensorFlow, started no thread or device, and forks. Each round measures, in random
 order, five fresh processes and one fork of each of five zygotes. Every run of this program creates new
@@ -210,8 +211,8 @@ def _ratio(rows: Sequence[Row], arm: str) -> float:
 
 
 def _drawn(rows: Sequence[Row], draw: random.Random) -> list[Row]:
-    """Return resampled rows: zygotes within each minute, forks within each zygote, fresh processes by
-    minute.
+    """Return resampled rows: zygotes within each minute, forks within each zygote, and fresh processes within
+    each minute.
     """
     units: dict[tuple[float, int], list[Row]] = defaultdict(list)
     for row in rows:

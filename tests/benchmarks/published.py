@@ -120,7 +120,7 @@ PUBLISHED = (
 
 
 def bound_of(row: Published) -> GpuBound:
-    """Return the minimum time of a published workload on its card."""
+    """Return the minimum time of a published workload on its GPU."""
     work = row.work()
     kernels = round(work.kernels or 1) if row.mode != "xla" else 1
     return GpuCall(work, None, row.mode, kernels=kernels).on(SHEETS[row.sheet])

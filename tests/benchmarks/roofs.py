@@ -123,8 +123,9 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
-    """Return a row that is met within 10%. Our product may be faster than that BLAS, because a roof is the
-    maximum.
+    """Return a row that is met within 10%.
+
+    Our product may be faster than the BLAS used here, because a roof is the maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
@@ -210,7 +211,7 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes along the workload's axis (else the batch) that its constraints allow."""
+    """Return three sizes along the workload's axis (or else the batch) that its constraints allow."""
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None

@@ -153,13 +153,13 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """Return the longest wait of a key in ms, while the current run is summarised again and painted."""
+    """Return the longest wait of a key in ms while the current run is summarised and painted again."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
     assert app.painter is not None
     painter, state = app.painter, app.painter._lab.state.shown
-    state.version += 1  # as after a round, so that no figure is cached
+    state.version += 1  # as happens after a round, so that no figure is cached
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()

@@ -38,13 +38,13 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""Seconds after which a run is started again. A resumed run keeps its id, so it is stopped and another started; and a
-busy machine may open a page after the key that should close it.
+"""Seconds after which a run is started again. A resumed run keeps its id, so it is stopped and another one is
+started. A busy machine may also open a page after the key that should close it.
 """
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys to type in turn before waiting for each run. `r` follows if they start no run."""
+"""Keys to type in turn before waiting for each run. If they start no run, `r` is typed afterwards."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -128,8 +128,9 @@ class Soak:
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
     def over(self) -> int:
-        """Return the number of finished runs in the history. Each must have ended well or been replaced by
-        the next.
+        """Return the number of finished runs in the history.
+
+        Each must have ended normally or have been replaced by the next.
         """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
@@ -173,7 +174,7 @@ class Soak:
         self.wait(over, f"run {number}")
 
     def wait(self, true: Callable[[], bool], what: str) -> None:
-        """Wait until a condition holds. Raises TimeoutError with the screen."""
+        """Wait until a condition holds. Raises TimeoutError, which contains the screen."""
         end = time.monotonic() + PATIENCE_S
         while not true():
             if time.monotonic() > end or self.terminal.process.poll() is not None:

@@ -56,7 +56,9 @@ def fill(folder: Path, runs: int = RUNS) -> None:
 
 
 def start(data: Path) -> tuple[float, float]:
-    """Return seconds from the command to the first paint, and until the lab accepts keys."""
+    """Return the seconds from the command to the first paint, and from the command until the lab accepts
+    keys.
+    """
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     env |= {"TUILAB_DATA": str(data), "XDG_CONFIG_HOME": str(data)}

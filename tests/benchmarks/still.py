@@ -13,7 +13,9 @@ LOOK_S = 2.0
 
 
 def wait(limit_s: float = 900.0) -> None:
-    """Wait until other processes use less than 5% of the processors for two seconds, up to a limit."""
+    """Wait until other processes use less than 5% of the processors for two seconds, or until a limit is
+    reached.
+    """
     begun = time.monotonic()
     while time.monotonic() - begun < limit_s:
         before = interference.read_counters()

@@ -63,7 +63,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # An idle line accumulates credit for at most two slices.
+                # While a line is idle, it accumulates credit for at most two slices.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)
@@ -96,7 +96,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return the time. Raises TimeoutError with the screen."""
+        """Wait until a condition holds; return the time. Raises TimeoutError, which contains the screen."""
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end:
@@ -141,7 +141,7 @@ class Terminal:
         return self.until(lambda: all(w in self.text for w in words), seconds, " ".join(words))
 
     def settle(self, still_s: float = 1.0, seconds: float = PATIENCE_S) -> None:
-        """Wait until nothing has arrived for that many seconds."""
+        """Wait until no output has arrived for that many seconds."""
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:

@@ -33,8 +33,8 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario
 
 VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
-"""The device is not pinned, because the other tools call the function without a device scope, which costs 0.5
-µs.
+"""Values of the STFT. The device is not pinned, because the other tools call the function without a device
+scope, which costs 0.5 µs.
 """
 SETUP = """
 import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
@@ -102,7 +102,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """Time the same request to a running worker, as the screen sends it."""
+    """Time the same request to a running worker, sent as the screen sends it."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
@@ -145,7 +145,7 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """Yield all installed tools in turn; tuilab is first, last and in between, so that it sees the same
+    """Yield all installed tools in turn; tuilab comes first, last and in between, so that it sees the same
     drift.
     """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
@@ -182,7 +182,7 @@ def table(answers: list[Answer], note: str) -> str:
         times = alike = ""
         if against and one is not against:
             times = f"{against.wall_s / one.wall_s:.1f}× faster"
-            if "over" in one.who:  # an interval over processes, like pyperf's
+            if "over" in one.who:  # an interval over processes, like that of pyperf
                 alike = f"{until(against, one.half) / one.wall_s:.1f}× sooner"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
@@ -198,7 +198,7 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return whether tuilab's answers and the other tool's processes agree, judged by the variation among
+    """Return whether tuilab's answers and the other tool's processes agree, judging by the variation among
     their own runs.
 
     An interval within one process does not apply to the next: this STFT's graph takes one of several paths,

@@ -42,7 +42,7 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""A round this close to a hog's work is not idle."""
+"""Seconds. A round this close to a hog's work does not count as idle."""
 LEAST = 20
 """Minimum rounds for computing an idle speed."""
 
@@ -50,7 +50,7 @@ LEAST = 20
 class Run(msgspec.Struct):
     """One run: the number of competing hogs, all its events, and the hogs' busy times.
 
-    begun, busy: on the system-wide clock, in seconds; begun is the start of the rounds.
+    begun, busy: seconds by the system-wide clock; `begun` is the start of the rounds.
     """
 
     hogs: int
@@ -60,7 +60,7 @@ class Run(msgspec.Struct):
 
     @property
     def state(self) -> RunState:
-        """Return the state that the events add up to."""
+        """Return the state that results from the events."""
         state = RunState()
         for event in self.told:
             state.apply(event)
@@ -119,7 +119,8 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 
 
 def report(runs: Sequence[Run]) -> str:
-    """Return a row per number of hogs: for arms with an idle speed, how often each interval contains it.
+    """Return a row per number of hogs: for arms with an idle speed, how often each interval contains that
+    speed.
 
     *Quiet rounds* are those that tuilab considers undisturbed; *told apart*: runs in which these are clearly
     faster than all rounds.

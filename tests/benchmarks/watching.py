@@ -1,11 +1,11 @@
 """Measures the cost of watching for the watched program.
 
-  python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
+python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
 
 A Keras `fit` and three custom loops, each in a fresh process, alone and under `tuilab watch --plain`,
 alternating in random order. Each reports by its own clock the total time of its steps, the end of the first
 one (from the process's start), and its peak memory. The ratios are those of pairs, with the 95% interval of
-their middle; memory is the difference, with its median and maximum.
+their median; memory is the difference, with its median and maximum.
 """
 
 import argparse
@@ -124,9 +124,10 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 
 
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
-    """Return a program's own time, first step and memory, each with its limit. A single pair is not judged.
+    """Return a program's own time, first step and memory, each with its limit.
 
-    Its processor time is listed too, because other programs on the machine affect it less.
+    A single pair of runs is not judged. Its processor time is listed too, because other programs on the
+    machine affect it less.
     """
     rows = []
     for key, words, limit in (

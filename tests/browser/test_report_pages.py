@@ -1,4 +1,4 @@
-"""Pages written to files, in a browser: no page is wider than its window, on a screen or on a phone."""
+"""Written pages in a browser: no page is wider than its window, on a computer or a phone."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The lab in a browser: a run made in headless Chromium, and other sites' pages kept out."""
+"""The lab in a browser: a run is made in headless Chromium, and pages of other sites are rejected."""
 
 import contextlib
 import json

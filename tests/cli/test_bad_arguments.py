@@ -1,5 +1,5 @@
-"""Whatever its arguments, no command shows a traceback, sends an escape sequence to the terminal,
-or hangs.
+"""No command shows a traceback, sends an escape sequence to the terminal, or hangs, no matter what its
+arguments are.
 """
 
 import os
@@ -45,7 +45,7 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""Commands that work without arguments, so only rejected arguments are tried."""
+"""Commands that work without arguments, so the test only tries arguments that are rejected."""
 
 
 @pytest.fixture(scope="module")

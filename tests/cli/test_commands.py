@@ -47,14 +47,14 @@ def test_run_prints_one_object_with_real_medians(small):
     assert set(cpu) == {"eager", "graph", "xla"}
     for arm in cpu.values():
         assert (arm["status"], arm["device"]) == ("ok", "CPU:0")
-        # A busy machine may not reach the precision within the budget; the arm is then flagged.
+        # On a busy machine, an arm may not reach the precision within the budget; it is then flagged.
         short = any(flag["code"] == "precision" for flag in arm["flags"])
         assert arm["median_s"] > 0 and arm["first_call_s"] > 0
         assert (arm["n"] >= 20 and arm["ci95_s"] is not None) or short
         if arm["ci95_s"] is not None:
             low, high = arm["ci95_s"]
             assert 0 < low <= arm["median_s"] <= high
-    # One graph saves the dispatch of about forty ops, which no noise can reverse.
+    # A graph saves the dispatch of about forty ops, a gain that no noise can reverse.
     assert cpu["eager"]["median_s"] > cpu["graph"]["median_s"]
     assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "messages are not data"
 

@@ -12,7 +12,8 @@ from tuilab.model.roofline import BUSY
 
 @pytest.mark.real_worker
 def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> None:
-    own = {"env": {**os.environ, "TUILAB_DATA": str(tmp_path)}}  # not the roofs that the tests share
+    # use roofs of its own instead of those that the tests share
+    own = {"env": {**os.environ, "TUILAB_DATA": str(tmp_path)}}
     first = calling.run(tmp_path, "machine", "--seconds", "0.5", "--json", **own)
     assert first.returncode == 0, first.stderr
     roofs = json.loads(first.stdout)["roofs"]
@@ -20,7 +21,7 @@ def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> 
     assert device["triad"] > 0 and set(device["launch_s"]) == {"eager", "graph", "xla"}
     assert {"float32", "float64", "bfloat16"} <= set(device["peaks"])
     words = ("run", "float64-matmul", "--budget", "quick", "--mode", "graph", "--against", "t4", "--json")
-    # The bound for the preset's product of 2 x 2 is below 1 µs; no answer mentions such a bound.
+    # The bound for the preset's 2 × 2 product is below 1 µs, and no answer mentions such a bound.
     size = [word for axis in "mkn" for word in ("--set", f"{axis}=512")]
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring this machine" not in run.stderr, run.stderr

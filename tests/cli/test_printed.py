@@ -1,4 +1,4 @@
-"""Output during and after a command: short, with readable arm names, fitted to the terminal's width."""
+"""Output during and after a command is short, has readable arm names, and fits the terminal's width."""
 
 import contextlib
 import re

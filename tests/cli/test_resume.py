@@ -164,7 +164,7 @@ def test_a_host_that_has_changed_begins_a_new_run():
 
 
 def test_gpu_memory_used_by_others_does_not_change_the_machine():
-    """The memory that TensorFlow may use is the memory that is free when it opens the GPU."""
+    """TensorFlow may use the memory that is free when it opens the GPU."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
         for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))
@@ -244,7 +244,7 @@ def test_a_run_of_own_code_is_resumed(tmp_path, monkeypatch):
     assert (kept.rounds, kept.median_s) == (whole["rounds"], arm["median_s"])
 
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
-    for _ in range(4):  # on a busy machine, two processes may not reach the requested precision
+    for _ in range(4):  # on a busy machine, two processes may not be enough for the requested precision
         once_more = calling.here("resume", "last")
         if once_more.returncode:
             break

@@ -1,4 +1,4 @@
-"""Devices measured at once, by two real workers. Two logical CPUs replace two devices."""
+"""Two real workers measure devices at the same time. Two logical CPUs replace two devices."""
 
 import json
 
@@ -14,7 +14,7 @@ from tuilab.model.requests import Measure
 WORDS = "run matmul-dtypes --dtype float32 --mode graph --set m=256 --device CPU:0 --device CPU:1 --together"
 
 
-@pytest.mark.long  # by default: tests/emulated_gpu/test_commands.py::test_two_gpus_together
+@pytest.mark.long  # by default, tests/emulated_gpu/test_commands.py::test_two_gpus_together covers this
 @pytest.mark.real_worker
 def test_each_device_is_measured_alone_and_together_with_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_LOGICAL_CPUS", "2")

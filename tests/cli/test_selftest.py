@@ -1,4 +1,4 @@
-"""Output and exit code of `tuilab selftest`."""
+"""The output and exit code of `tuilab selftest`."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """Return the list, filled by the test, of the answers that the worker gives."""
+    """Return a list of the answers that the worker gives, which the test fills."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

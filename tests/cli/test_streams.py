@@ -1,4 +1,4 @@
-"""Closed, full or abandoned streams, and impossible screen sizes, behave as users expect."""
+"""Commands with closed, full or abandoned streams, or an impossible screen size, behave as users expect."""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Only SQLite opens a history, because any other open and close in the process drops SQLite's locks on it."""
+"""Only SQLite opens a history, because opening and closing it in the same process by other means drops
+SQLite's locks.
+"""
 
 import asyncio
 import os
@@ -51,7 +53,7 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite has opened the history since the last call, and no other code has."""
+        """Assert that SQLite has opened the history since the last call, and that no other code has."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 

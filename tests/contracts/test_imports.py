@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
 
 def test_the_import_contracts_hold():
-    """The contracts of pyproject.toml, over every import statement."""
+    """Checks the contracts in pyproject.toml against every import statement."""
     from importlinter.cli import lint_imports
 
     assert lint_imports(config_filename=str(PACKAGE.parent / "pyproject.toml"), no_cache=True) == 0
@@ -97,7 +97,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return files that import each other in a circle, including imports for types only."""
+    """Return files that import each other in a cycle, including imports for types only."""
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -126,5 +126,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """A class split over several files shows up as such a circle."""
+    """A class that is split over several files shows up as such a cycle."""
     assert circles() == []

@@ -1,4 +1,4 @@
-"""Files that others may have placed are read through a function that rejects pipes and devices."""
+"""Files that others may have placed are read only through a function that rejects pipes and devices."""
 
 import ast
 from collections.abc import Iterator

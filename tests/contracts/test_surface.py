@@ -13,7 +13,7 @@ CHANGES = {name for name in vars(LabState) if name.islower() and not name.starts
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state, judged by its name: `state`, `lab_state`,
+    """Return whether the expression is a lab's state, judging by its name: `state`, `lab_state`,
     `self.lab.state`.
     """
     return ast.unparse(node).rpartition(".")[2] in ("state", "lab_state")
@@ -34,7 +34,7 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internals of a lab, with which it measures and stores."""
+"""Internals of a lab, with which it measures and stores runs."""
 
 
 def reached(file: Path) -> list[str]:

@@ -17,7 +17,7 @@ OTHER = {
     "worker/measure/memory.py": "resets the kernel's peak of this process, in /proc",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
-"""Files that open something for writing themselves, with the reason why they may."""
+"""Files that open something for writing themselves, with the reason why that is allowed."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:

@@ -1,1 +1,1 @@
-"""Every figure and word about one quantity of a run agrees with the others, wherever it appears."""
+"""All figures and words about one quantity of a run agree, wherever they appear."""

@@ -44,7 +44,7 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings that give a share of a call, with the phases of that share."""
+"""Findings that give a share of a call, with the phases that the share covers."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
@@ -120,7 +120,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Check that no arm is faster than its machine's limit, and that no part is longer than the whole."""
+    """Check that no arm is faster than its machine's limit, and that no part takes longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -162,8 +162,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Check that the answer and Compare give the same ratio, with the same digits, for an arm that is not the
-    fastest.
+    """Check that the answer and Compare give the same ratio, with the same digits, for each arm that is not
+    the fastest.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():

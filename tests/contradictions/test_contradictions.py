@@ -146,11 +146,13 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 
 @pytest.mark.real_worker
 @pytest.mark.long
-@pytest.mark.timeout(900)  # thousands of individual ops, in every arm
+@pytest.mark.timeout(900)  # every arm runs thousands of individual ops
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """Runs at the article's sizes, and at the ends of the slider as far as memory and time permit."""
+    """Measures each preset at the article's sizes, and at the ends of the slider as far as memory and time
+    permit.
+    """
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 

@@ -38,7 +38,7 @@ def machine(tmp_path: Path, stub: Path, framework: Path) -> Machine:
 
 @pytest.fixture
 def no_driver() -> None:
-    """Skip situations that need a loader without libcuda on a machine that has libcuda."""
+    """Skip situations that need a loader that finds no libcuda, on a machine that has one."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

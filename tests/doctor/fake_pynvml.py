@@ -1,4 +1,4 @@
-"""Stands in for nvidia-ml-py in the doctor's child: one GPU, with answers from $FAKE_NVML (JSON).
+"""Replaces nvidia-ml-py in the doctor's child: one GPU, with answers from $FAKE_NVML (JSON).
 
 A string starting with `!` is an error with that message. Calls that are not listed are unsupported.
 """

@@ -52,7 +52,7 @@ class Machine:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
         for made in (self.root / "dev", self.root / "proc", self.site, self.lib):
             made.mkdir(parents=True)
-        # An empty folder means an unreadable bus. With any device, it is a bus without NVIDIA.
+        # An empty folder means an unreadable bus. With any device in it, it is a bus without an NVIDIA GPU.
         self.pci("0000:00:00.0", "0x8086", "0x060000")
         (self.root / "etc").mkdir()
         (self.root / "etc/os-release").write_text('ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n')
@@ -153,7 +153,7 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """Set the output of TensorFlow's child, and Python code to run afterwards."""
+        """Set the output of TensorFlow's child process, and Python code for it to run afterwards."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"

@@ -1,4 +1,4 @@
-"""Whatever hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
+"""No matter what hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def test_grandchildren_die_with_the_child():
     assert ran.code is None
     grandchild = int(ran.out)
     try:
-        # The kernel ends a process after the signal was sent, not at once.
+        # The kernel ends a process some time after the signal was sent.
         psutil.Process(grandchild).wait(10)
     except psutil.NoSuchProcess:
         pass
@@ -126,8 +126,8 @@ def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.Mo
 
 
 def left_behind(mark: str) -> list[int]:
-    """Return children of this process with the mark in their environment, after a moment in which they can
-    exit.
+    """Return children of this process with the mark in their environment, after giving them a
+    moment to exit.
     """
     time.sleep(0.2)
     out = []

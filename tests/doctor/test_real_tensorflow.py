@@ -91,8 +91,8 @@ def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, cod
 def linked_tensorflow(site: Path) -> Iterator[None]:
     """Link this Python's TensorFlow below `site`, so that its search path finds the test's wheels.
 
-    The kernel resolves `..` after links, so folders are real and only files are linked. Bytecode stored
-    elsewhere (PYTHONPYCACHEPREFIX) is linked too.
+    The kernel resolves `..` after links, so the folders are real and only the files are links. Bytecode
+    stored elsewhere (PYTHONPYCACHEPREFIX) is linked too.
     """
     found = importlib.util.find_spec("tensorflow")
     assert found is not None and found.origin is not None
@@ -119,7 +119,7 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """Set up the state after `pip install 'tuilab[cuda]'`: libcusolver is outside TensorFlow's own search
+    """Set up the state after `pip install 'tuilab[cuda]'`: libcusolver is not on TensorFlow's own search
     path.
     """
     machine.gpu()

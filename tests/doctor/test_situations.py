@@ -1,4 +1,4 @@
-"""The 26 situations that people report most: a fake machine for each, with the doctor's code and fix.
+"""The 26 situations that people report most, each with a fake machine, and the doctor's code and fix.
 
 Uses a stub driver and stub CUDA libraries (stub_libcuda.c), fake `/proc`, `/dev` and `/sys`, wheels as
 metadata, a fake nvidia-ml-py, and TensorFlow's own lines and errors, worded as in the cited reports.
@@ -22,8 +22,8 @@ INSTALL = f'{PIP} install "tensorflow[and-cuda]==2.21.*"'
 
 @dataclass(frozen=True)
 class Situation:
-    """code, fix: the doctor's exact output. words: words that its cause must mention. visible: TensorFlow
-    lists the GPU.
+    """code, fix: the doctor's exact output. words: words that the cause must mention. visible: whether
+    TensorFlow lists the GPU.
     """
 
     name: str
@@ -38,7 +38,7 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(name: str, code: str, fix: str, *words: str, visible: bool = False):
-    """Register a function that sets up the machine of this situation."""
+    """Register a function that sets up the machine of one situation."""
 
     def take(make: Callable[[Machine], None]) -> Callable[[Machine], None]:
         SITUATIONS.append(Situation(name, make, code, fix, words, visible))
@@ -178,7 +178,7 @@ def wheel_damaged(machine: Machine):
     visible=True,
 )
 def cusolver(machine: Machine):
-    """Seen with the real wheel: test_real_tensorflow.py."""
+    """Seen with the real wheel; see test_real_tensorflow.py."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     machine.sees()
@@ -263,7 +263,7 @@ def container_lost(machine: Machine):
     "NVIDIA Container Toolkit",
 )
 def docker_on_wsl(machine: Machine):
-    """docker/for-win#7581; here with `--device /dev/dxg`, which people try next."""
+    """docker/for-win#7581; here with `--device /dev/dxg`, which people try as a remedy."""
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/dev/dxg")
     machine.file("/.dockerenv")
@@ -403,7 +403,9 @@ def memory_taken(machine: Machine):
     visible=True,
 )
 def cudnn_13(machine: Machine):
-    """Both wheels write nvidia/cudnn/lib, as after `pip install torch` for CUDA 13 (pytorch#188892)."""
+    """Both wheels write to nvidia/cudnn/lib, for example after `pip install torch` for CUDA 13
+    (pytorch#188892).
+    """
     machine.healthy()
     machine.package("nvidia-cudnn-cu13", "9.20.0.48")
     good = [Tried(what=what, device="GPU:0") for what in ("Mul", "MatMul")]
@@ -435,7 +437,7 @@ def blackwell(machine: Machine):
     visible=True,
 )
 def ptxas(machine: Machine):
-    """tensorflow#61330: its wheel is installed, but not on the PATH."""
+    """tensorflow#61330: the wheel is installed, but ptxas is not on the PATH."""
     machine.healthy()
     machine.package("nvidia-cuda-nvcc-cu12", "12.5.82")
     machine.sees("8.9", lines.NO_PTXAS)
