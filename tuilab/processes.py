@@ -226,7 +226,7 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
             return
     with contextlib.suppress(OSError):
         os.close(2)  # readers of the worker's standard error must not wait for its guard
-    # Do not kill a process that has ended meanwhile, because its id alone does not identify it.
+    # Do not kill a process that has ended in the meantime, because another process may have its id.
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # to catch processes that were just starting
     end_all(worker, mark)
@@ -259,7 +259,7 @@ def _wait(pid: int, worker: int, parent: int) -> bool:
         elif parent in ready:
             if mode == WITH_PARENT:
                 return True
-            watched.remove(parent)  # a run must be able to finish without a guard
+            watched.remove(parent)  # the run may continue without its parent
         elif limits and (why := limits.exceeded()):
             os.write(2, f"\ntuilab: opening the model was stopped: {why}\n".encode())
             signal.pidfd_send_signal(worker, signal.SIGKILL)
@@ -275,7 +275,7 @@ class _Limits:
         self._begun, self._before = time.monotonic(), _resident(pid)
 
     def exceeded(self) -> str:
-        """Return which limit the process exceeds; "" if none."""
+        """Describe the limit that the process exceeds; "" if none."""
         if (taken := _resident(self._pid) - self._before) > self._memory:
             return f"it took {taken / 1e9:.1f} GB of memory, and {self._memory / 1e9:.1f} GB are allowed"
         if time.monotonic() - self._begun > self._seconds:
