@@ -1,4 +1,4 @@
-"""Account of one call's time, split into phases. Every view, sentence and JSON field reads it."""
+"""The account of a call: its time, split into phases. Every view, sentence and JSON field uses it."""
 
 import math
 from typing import Annotated, Literal
@@ -64,8 +64,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds per call. In a worker's event, measured on the calls next to the profile; in a result, the
-    arm's median."""
+    """Seconds per call. In a worker's event, measured on the calls right before and after the profile; in a
+    result, the arm's median.
+    """
     parts: tuple[Part, ...]
     """In the order of `ORDER`, without parts that take no time."""
     calls: int = 0
@@ -84,7 +85,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
-        """Return the lower bound of these phases' share, by their 95% intervals if those are known."""
+        """Return the lower bound of these phases' share, using their 95% intervals if known."""
         spent = [part for part in self.parts if part.phase in phases]
         below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]
         least_s = max(0.0, self.seconds(*phases) - math.hypot(*below))

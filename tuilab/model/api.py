@@ -27,8 +27,9 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Version of the Keras under `tf.keras`."""
     names: tuple[str, ...]
     """Dotted, sorted names as written after `import tensorflow as tf` (`tf.signal.stft`,
-    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). A name that contains others is a module or
-    class and is listed in full."""
+    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). If a name contains others (a module or class),
+    all of these are listed.
+    """
     signatures: dict[str, Signature] = {}
     """Signatures of functions, classes (their constructor) and methods.
 

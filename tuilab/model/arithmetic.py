@@ -2,7 +2,7 @@
 
 Counting follows convention: a multiply-add counts as two, a function as one per element, a transform of N
 points 5 N log₂ N (benchFFT; half if one side is real), and decompositions their leading terms (Golub and Van
-Loan 2013). Complex numbers count in real operations: six for a product, two for a sum.
+Loan 2013). Operations on complex numbers count as real operations: six for a product, two for a sum.
 """
 
 import math
@@ -34,8 +34,8 @@ class Shaped:
 
     @property
     def dtype(self) -> str:
-        """Return the dtype of the arithmetic: the widest floating or complex input dtype, else the
-        result's.
+        """Return the dtype of the arithmetic: the widest floating or complex input dtype, else the dtype of
+        the result.
         """
         kinds = [
             name for name in (*self.made, *self.given) if name.startswith(("float", "complex", "bfloat"))

@@ -11,7 +11,7 @@ MODES: tuple[Mode, ...] = ("eager", "graph", "xla")
 INPUTS: tuple[Input, ...] = ("resident", "copied")
 
 EVERY = ":*"
-"""Suffix that selects all devices of a family: `GPU:*`."""
+"""Suffix that selects all devices in a family: `GPU:*`."""
 
 HERE = ""
 """The name of this machine in `Arm.host`."""
@@ -28,7 +28,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Device × mode × input location × dtype × the workload's own variant."""
 
     device: str
-    """As requested: `CPU:0` or `GPU:n`. The device that actually computed is observed later."""
+    """The requested device: `CPU:0` or `GPU:n`. The device that actually computes is observed later."""
     mode: Mode
     """`eager`, `graph` or `xla`."""
     input: Input = "resident"

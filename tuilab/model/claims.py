@@ -7,7 +7,9 @@ import msgspec
 from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""impossible: not measured, but by the bound no GPU could meet the condition (`analysis.roofline`)."""
+"""impossible: not measured, but according to the bound, no GPU could meet the condition
+(`analysis.roofline`).
+"""
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -154,7 +156,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     quoted: str = ""
     """The sentence that the program extracted from the document; empty if a person wrote the claim."""
     advice: str = ""
-    """Advice that follows from the verdict."""
+    """Advice that results from the verdict."""
     said: str = ""
     """The document's word for the size of the effect ("significant"); we chose the threshold for it."""
     hedged: str = ""
@@ -181,4 +183,4 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = ""
     """The host that measured, as in `Arm.host`."""
     emulated: bool = False
-    """True if the verdict rests on an emulated GPU."""
+    """True if the verdict is based on an emulated GPU."""

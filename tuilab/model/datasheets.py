@@ -44,10 +44,10 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     link: Rating
     """Bytes/s to or from the host, one direction."""
     cache: Rating | None = None
-    """Bytes of the last-level cache. Data may stay in it between calls."""
+    """Bytes of the last-level cache. Data may stay in this cache between calls."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return the peak FLOP/s for `dtype`, or the peak of a wider dtype if that is unknown.
+        """Return the peak FLOP/s for `dtype`, or the peak for a wider dtype if that is unknown.
 
         float32 means full precision; `tf32` is the rate of the tensor cores. float64 is never faster than
         float32, and int32 never faster than float32.
@@ -61,8 +61,8 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """Return the seconds of a kernel launch: the smallest one published for this GPU family, else for
-        any.
+        """Return the seconds of a kernel launch: the smallest published for this GPU family, or else for any
+        family.
         """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 

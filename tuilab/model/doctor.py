@@ -11,7 +11,7 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """The result of one check. skip: the check does not apply here."""
+    """The result of one check. skip: whether the check does not apply here."""
 
     name: str
     status: ProbeStatus

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Python whose TensorFlow is not the lab's own, or that runs with other settings."""
+    """A Python with a TensorFlow other than the lab's own, or with other settings."""
 
     name: str = ""
     """Name shown as the arms' host; "" if it replaces the lab's own environment."""

@@ -5,7 +5,7 @@ import msgspec
 from tuilab.model.sanitize import sanitize_line
 
 UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""Exceptions that a decoder raises for invalid bytes: bad JSON, bad text, nested too deeply."""
+"""Exceptions that a decoder raises for invalid bytes: bad JSON, bad text, or nesting that is too deep."""
 LONGEST = 20_000
 CLOSED = "your code closed the worker's communication channel"
 """Exit message of a worker whose user code closed its connection."""
@@ -15,11 +15,11 @@ class InputError(ValueError):
     """Bad input from a user or a file. The command line exits with code 2."""
 
     def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
-        """words: a description of the problem, used instead of the value and the expectation."""
+        """words: a description of the problem, which replaces the value and the expectation."""
         self.where = where
         self.value = value
         self.expected = expected
-        # Someone else may have chosen the file name or key.
+        # The file name or key may come from someone else.
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 

@@ -26,8 +26,8 @@ PROTOCOL = 1
 Status = Literal["ok", "unavailable", "failed", "cancelled"]
 Ending = Literal["ok", "cancelled", "failed"]
 
-# Lines from another machine or a file may contain anything. Reject impossible times and counts early,
-# before any code divides by them.
+# Lines from another machine or a file may contain anything. Reject impossible times and counts early, before
+# other code divides by them.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Calls = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
@@ -92,7 +92,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
     @property
     def message(self) -> str:
-        """The message without its time and source location, so that its start fits in 80 columns."""
+        """The message without its time and source location, so that the beginning fits in 80 columns."""
         return _PREFIX.sub("", self.text)
 
 
@@ -188,7 +188,7 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     stage: str
     """The stage, in words."""
     done: Seconds = 0.0
-    """The part already done, in `unit`."""
+    """The completed part, in `unit`."""
     total: Seconds = 0.0
     """The whole length, in `unit`; 0 if unknown."""
     unit: str = ""
@@ -347,10 +347,11 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     bytes: Count = 0
     """Bytes of the output; 0 if not known."""
     count: Calls = 1
-    """Number of identical rows that this one stands for."""
+    """Number of identical rows that this row represents."""
     gpu: bool | None = None
-    """True if a GPU would run the op in this TensorFlow build, if the op's data were on the device: a
-    forecast from the kernel registry. None if the question does not apply."""
+    """True if a GPU would run the op in this TensorFlow build, provided that the op's data were on the
+    device: a forecast from the kernel registry. None if the question does not apply.
+    """
     evidence: str = ""
     """Evidence for the reason."""
     layer: str = ""
@@ -372,7 +373,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 XLA_PROGRAM = "XLA program"
-"""Name of the node that stands for everything that XLA compiled into one program."""
+"""Name of the node that represents everything that XLA compiled into one program."""
 
 
 def ops_of(nodes: Iterable[Node]) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Expand an arm selection into single arms."""
+"""Expands an arm selection into single arms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: the devices of the machine. If the machine has no device of a family, one arm with number 0
+    devices: the devices of the machine. If the machine has no device of a family, one arm for device number 0
     remains; the worker reports it as unavailable with the reason. Inputs are copied only to devices other
     than the host's CPU:0.
     """
@@ -46,7 +46,7 @@ def expand_on(
 ) -> tuple[Arm, ...]:
     """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
 
-    If a host lacks a kind of device, an arm for it is added there only if no other host has that kind either.
+    If a host lacks a kind of device, that host gets an arm for it only if no other host has that kind either.
     """
     every = [
         msgspec.structs.replace(arm, host=host)
@@ -71,7 +71,7 @@ def _devices(selection: ArmSelection, devices: Sequence[str]) -> list[str]:
         kind = family(wanted)
         present = [d for d in devices if family(d) == kind] or [f"{kind}:0"]
         if wanted == kind:
-            # One GPU by default: eight would mean eight times the arms, and eight contexts.
+            # Use one GPU by default: eight GPUs would mean eight times as many arms, and eight contexts.
             out += present[:1] if kind == "GPU" else present
         else:
             out += present if wanted.endswith(EVERY) else [wanted]

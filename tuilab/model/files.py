@@ -77,7 +77,7 @@ def read_regular(path: Path, most: int) -> bytes:
             data = stream.read(most + 1)
         except OSError as error:
             raise CannotBeReadError(printable_path(path), _why(error), _READ, _words(error)) from None
-    if len(data) > most:  # the file may be growing
+    if len(data) > most:  # the file may have grown meanwhile
         raise InputError(
             printable_path(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes"
         )
@@ -99,8 +99,8 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """Open a file for atomic writing. This program writes all its files this way.
 
     The data goes to a temporary file next to the target, is synced, and is renamed, so the old file survives
-    a full disk, a quota or a kill. An existing file keeps its owner and mode; a new one gets `mode`, less the
-    umask. Special files such as /dev/stdout are written directly. Databases are never replaced, because a
+    a full disk, a quota or a kill. An existing file keeps its owner and mode; a new one gets `mode`, minus
+    the umask. Special files such as /dev/stdout are written directly. Databases are never replaced, because a
     history may hold all of a user's measurements. Temporary files of killed writers are removed. Raises
     OSError, which names the file.
     """
@@ -139,7 +139,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
 
 def _resolved(path: Path) -> Path:
-    """Follow links as most kernels do, except another user's links in a shared folder.
+    """Follow links as most kernels do, but not another user's links in a shared folder.
 
     Otherwise an attacker could guess a temporary name and redirect the write.
     """
@@ -174,7 +174,7 @@ _LEFT = re.compile(r"[0-9a-f]{8}\.part")
 
 
 def _beginning(target: Path) -> str:
-    # Fifty characters are at most two hundred of the 255 bytes of a name.
+    # Fifty characters are at most two hundred bytes, out of the 255 bytes of a name.
     return f".{target.name[:50]}."
 
 
@@ -186,11 +186,12 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        with contextlib.suppress(OSError):  # without locks on this file system, no process deletes the file
+        # if the file system has no locks, no process deletes the file anyway
+        with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
             return fd, beside
-        os.close(fd)  # another process removed it before it was locked
+        os.close(fd)  # another process removed the file before it was locked
 
 
 def _remove_left(target: Path) -> None:

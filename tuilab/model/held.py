@@ -1,4 +1,4 @@
-"""Databases that SQLite has open in this process. No other code in the process may open them meanwhile.
+"""Databases that SQLite has open in this process. Meanwhile, no other code in the process may open them.
 
 POSIX locks belong to a process: closing any descriptor of a file drops all of the process's locks on it,
 including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an
@@ -35,7 +35,7 @@ def hold(file: Identity) -> None:
 
 
 def release(file: Identity) -> None:
-    """Count one connection to this database fewer."""
+    """Count one connection to this database less."""
     with _lock:
         _held[file] -= 1
         if _held[file] <= 0:

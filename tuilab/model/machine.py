@@ -71,7 +71,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """True if one of its GPUs is emulated in software; texts about such a machine say `EMULATED`."""
+        """True if one of its GPUs is emulated in software; texts about such a machine contain `EMULATED`."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
@@ -91,7 +91,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def key(self) -> str:
-        """A key that changes with the machine's capabilities. GPUs are compared by name separately."""
+        """A key that changes with the machine's capabilities. GPUs are compared separately, by name."""
         parts: tuple[object, ...] = (
             self.host,
             self.cpu,

@@ -28,7 +28,7 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     kind: str
     """Class of the layer, `Conv2D`; for a name scope, the op with the most computing time."""
     computing: float
-    """Share (0 … 1) of the computing time, by the profile."""
+    """Share (0 … 1) of the computing time, according to the profile."""
     work: Work
     """The layer's work. Its inputs and outputs are the bytes exchanged with other layers."""
     looping: float = 0.0
@@ -45,7 +45,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     bytes: float
     """Bytes of its weights and of the data exchanged with other layers."""
     share: float
-    """Share (0 … 1) of the call, by the arm's account. Time outside of layers makes up the rest."""
+    """Share (0 … 1) of the call, according to the arm's account. The time outside layers makes up
+    the rest.
+    """
     bound_by: BoundBy
     of_roof: float | None = None
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
@@ -85,9 +87,9 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fits: int | None = None
     """The largest batch that fits on every device of the run, with each of the arms."""
     fits_of: dict[str, int] = {}
-    """The same by variant, because inference needs less memory than a training step."""
+    """The same for each variant, because inference needs less memory than a training step."""
     fits_on: tuple[Fit, ...] = ()
-    """The same by device and variant, with the limit that ended the search."""
+    """The same for each device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
     """Choices made while opening the file, and remarks, in sentences."""
     layers: tuple[Layer, ...] = ()
@@ -103,8 +105,8 @@ class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The batch sizes to report for a model."""
 
     pays: int | None
-    """The smallest measured batch that reaches 90% of the best throughput; None without a sweep of the
-    batch.
+    """The smallest measured batch that reaches 90% of the best throughput; None without a sweep of the batch
+    size.
     """
     fits: int | None
     """The largest batch that fits in free memory, estimated from shapes."""

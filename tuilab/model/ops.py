@@ -10,7 +10,7 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Graph plumbing.
+# Graph plumbing
 
 ARGUMENTS = names("_Arg _DeviceArg")
 RESULTS = names("_Retval _DeviceRetval")
@@ -26,7 +26,7 @@ BRANCHES = names("If StatelessIf Case StatelessCase")
 ITERATORS = names("IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional")
 """Ops that take the next batch of a tf.data pipeline."""
 
-# Memory behavior.
+# Memory behavior
 
 PASSING_ON = names("Identity IdentityN StopGradient PreventGradient Snapshot")
 RESHAPING = names("Reshape ExpandDims Squeeze")
@@ -38,7 +38,7 @@ BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
 GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
-"""Ops that read only the part of their first input that they return."""
+"""Ops that read only a part of their first input: the part that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
 """Ops that bring values into the graph from outside."""
 

@@ -21,7 +21,7 @@ class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     spans: int = 20_000
     """Maximum number of timeline spans to send."""
     raw: bool = False
-    """Also send the profiler's own file, as `ProfileFile`."""
+    """Whether to send the profiler's own file too, as `ProfileFile`."""
 
 
 class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,11 +101,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """Ops sorted by seconds. After the first 500, one summary row for all further ops of each type."""
+    """Ops sorted by seconds. After the first 500, there is one row for all further ops of each type."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Number of ops merged into those summary rows (see `ops`)."""
+    """Number of ops that were merged into such rows (see `ops`)."""
     spans_left: int = 0
     """Number of timeline events cut off."""
     diagnosis: tuple[str, ...] = ()

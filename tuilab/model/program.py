@@ -54,7 +54,7 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: the user's code defines it, not a library."""
+    """A tf.function that was called. own: whether the user's code, rather than a library, defines it."""
 
     number: int
     name: str
@@ -85,8 +85,9 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     waits: tuple[tuple[float, float], ...] = ()
     """Waits for a batch in Python: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
-    """Samples of the stepping thread: file, line, function, library called from there; the call (-1: between
-    calls, -2: waiting for a batch, -3: before the first step); count."""
+    """Samples of the stepping thread: file, line, function, the library function called from there; the call
+    (-1: between calls, -2: waiting for a batch, -3: before the first step); count.
+    """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
     """Values that were copied to the host: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
@@ -102,7 +103,9 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     iterators: int = 0
     """Total number of dataset iterations started."""
     made: tuple[tuple[int, int], ...] = ()
-    """tf.functions that the program creates again for each call or two: number, and how often."""
+    """tf.functions that the program creates again for every call or every second call: number, and
+    how often.
+    """
     makers: tuple[tuple[str, int, str, int], ...] = ()
     """Samples of other threads in the user's code, in total: file, line, function, count."""
 
@@ -197,7 +200,7 @@ class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program uses the profiler itself; no window can open meanwhile."""
+    """The program itself uses the profiler, so no window can open meanwhile."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
@@ -210,7 +213,7 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):
-    """Seconds of the main thread since the previous message, counted from the start of Python."""
+    """Seconds of the main thread since the previous message, starting when Python starts."""
 
     rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
     """Kind; user lines, outermost first; library function that the last line calls; the user's function;
@@ -289,7 +292,7 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     differed: str = ""
     """What differed between its traces."""
     number: int = 0
-    """Its number in the process; if the same code made several, that of the last."""
+    """Its number in the process; if the same code made several, the number of the last one."""
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -342,7 +345,7 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
-    """The finding whose time includes this one's: fixing both gains no more than fixing that one."""
+    """The finding whose time includes this one's. Fixing both gains no more than fixing that one."""
     tried: Tried | None = None
 
     @property

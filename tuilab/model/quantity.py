@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 LEAST, GREATEST = 1e-9, 1e18
 """Figures outside this range are shown with an exponent."""
 EXACT = 18
-"""Maximum digits of a whole number; a longer one exceeds the range of every parameter."""
+"""Maximum digits of a whole number; a longer number exceeds the range of every parameter."""
 
 
 def parse_integer(text: str, *, binary: bool = False) -> int:
@@ -57,7 +57,7 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
-    # 9.997 was rounded to 10.00: use one digit fewer.
+    # Rounding turned 9.997 into 10.00: use one digit fewer.
     return rounded, digits - 1 - math.floor(math.log10(abs(rounded)))
 
 

@@ -30,7 +30,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """Wait for `Painted` after each report (at most 0.25 s), so that the screen is not painted during a
     timing."""
     cold: bool = False
-    """Rotate the input buffers, so that together they exceed the last-level cache."""
+    """Rotate input buffers that together exceed the last-level cache."""
     latency: bool = True
     """Also time a single synchronised call per block."""
     phases: bool = True
@@ -45,7 +45,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False
     """Build the arms, send only `TurnOver`, and start timing after a `Turn`. The run's other processes build
-    their arms at the same time and then measure one after another."""
+    their arms at the same time, and all measure one after another.
+    """
     settled: tuple[str, ...] = ()
     """For a further process, the arms that settled at once in an earlier process: their warm-up is short."""
     part: int = 0
@@ -67,7 +68,9 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     The worker reports its own machine's roofs with the run, or measures them at the end if it has none. None:
     do not measure or report roofs."""
     roofs_later: bool = False
-    """Do not measure roofs with the run: `Finished` reports if they are due, and the lab asks for them."""
+    """Do not measure roofs with the run: `Finished` reports if they are due, and the lab requests
+    them later.
+    """
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):

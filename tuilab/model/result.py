@@ -41,7 +41,7 @@ class CaveatLine(Found, frozen=True, omit_defaults=True):
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the figures of the point can be trusted."""
+    """How far the point's figures can be trusted."""
 
     half_width: float | None
     """The largest relative half-width: half of an arm's 95% interval over its median (0 … 1); None if an arm
@@ -119,8 +119,9 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     """The figures from undisturbed rounds; None if they equal `median_s` within the noise, or too few rounds
     were undisturbed."""
     does: str = ""
-    """What the calls do, if the run's arms do different things. Arms are compared only if they do the same
-    work."""
+    """What the calls do, if the run's arms do different things. Only arms that do the same work are
+    compared.
+    """
 
     @property
     def half_width_s(self) -> float | None:
@@ -129,7 +130,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_no_figure(self) -> str:
-        """The reason if it is short, else the status; "" for an arm that can still run."""
+        """The reason if it is short, or else the status; "" for an arm that can still run."""
         if self.status == "ok":
             return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
@@ -171,7 +172,8 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
     """Return the placement row of an op of that arm."""
-    # Positional, because a run may have 100,000 rows, and keyword arguments take ten times as long.
+    # Use positional arguments, because a run may have 100,000 rows, and keyword arguments take ten times as
+    # long.
     return PlacementRow(
         arm=arm,
         node=node.name,
@@ -213,8 +215,7 @@ class PointResult(msgspec.Struct, frozen=True):
     host: str = ""
     """The fleet node that measured it."""
     finished: bool = True
-    """False while the point is being measured, or if it was cut short. No sentence uses an unfinished point.
-    """
+    """False while the point is being measured, or if it was cut short. Sentences ignore unfinished points."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
@@ -328,7 +329,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     machines: dict[str, MachineLine] = {}
     """Each host's machine, by the arms' host name ("" for this one)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """For environments that took turns: comparisons of the first environment with each other one."""
+    """For environments that took turns: comparisons of the first environment with each of the others."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()

@@ -29,11 +29,11 @@ class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     reason: str
     """Why a GPU cannot run it."""
     to_host: float = 0.0
-    """Bytes of its inputs that a GPU computes and that must be copied to the host."""
+    """Bytes of its inputs that a GPU computes and that therefore must be copied to the host."""
     to_device: float = 0.0
     """Bytes of its results that a GPU reads."""
     seconds: float | None = None
-    """Their seconds per call on this host's CPU, by the profiler; None if not measured."""
+    """Their seconds per call on this host's CPU, according to the profiler; None if not measured."""
 
 
 class Kernels(msgspec.Struct, frozen=True, array_like=True):
@@ -61,7 +61,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     inputs: float | None = None
     """Bytes of the arguments, each counted once."""
     read: float | None = None
-    """Bytes of the arguments that are really read, if fewer: the rows of a lookup, a slice."""
+    """Bytes of the arguments that are really read, if fewer, as for a table lookup or a slice."""
     outputs: float | None = None
     """Bytes of the results, each counted once."""
     state: float = 0.0
@@ -73,11 +73,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_host: float = 0.0
     """Bytes copied from the device back to the host in every call."""
     host_s: float = 0.0
-    """Host processor seconds per call that are needed with any device, such as preparing images."""
+    """Host processor seconds per call that are needed whatever the device, such as preparing images."""
     host_parallel: bool = False
     """True if the host can spread that time over its processors."""
     host_only: bool = False
-    """True if the host does all the work with any device (zlib), so a GPU cannot be faster."""
+    """True if the host does all the work whatever the device (zlib), so a GPU cannot be faster."""
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()
@@ -134,13 +134,17 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     memory: tuple[MemoryRoof, ...] = ()
     """Memory roofs by working set, ascending. The last is the device's memory, the others are caches."""
     triad: float = 0.0
-    """Bytes/s of a(i) = b(i) + s · c(i) in its memory; on a CPU, of STREAM's Add, which moves the same."""
+    """Bytes/s of a(i) = b(i) + s · c(i) in its memory; on a CPU, of STREAM's Add, which moves the same number
+    of bytes.
+    """
     peaks: dict[str, float] = {}
     """FLOP per second by dtype, from a large matrix product."""
     launch_s: dict[str, float] = {}
     """Seconds of an empty call, by mode: one eager op, one graph, one XLA program."""
     copied_s: dict[str, float] = {}
-    """Seconds of an empty call that includes the code for copies, by mode; on a CPU it copies nothing."""
+    """Seconds of an empty call that includes the code for copies, by mode; on a CPU, this code copies
+    nothing.
+    """
     link: LinkRoof | None = None
     """Copies to and from host memory; None for the host's processor."""
 
@@ -248,7 +252,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """Number of kernels."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """Seconds that this host spends, whatever the GPU."""
+    """Seconds that this host spends, regardless of the GPU."""
     stays_s: float = 0.0
     """Seconds that ops without a GPU kernel take, measured on this host's CPU."""
     stays: tuple[Stay, ...] = ()

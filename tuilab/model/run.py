@@ -67,8 +67,10 @@ class ArmSamples:
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
-    """Warm-up samples in seconds per call, the second call first; they do not count. Stored in an array,
-    because a list needs four times the memory."""
+    """Warm-up samples in seconds per call, the second call first; these are not counted.
+
+    An array, because a list would need four times the memory.
+    """
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
@@ -103,7 +105,7 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """Nodes by point, from the process with the number in `placed_in` (the first is 1)."""
+    """Nodes by point, from the process whose number is in `placed_in` (the first is 1)."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     """Work of one call, by point."""
@@ -190,7 +192,8 @@ class RunState:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
             self.process_points, self.process_begun = tuple(point.index for point in event.points), set()
-            self.status, self.message, self.detail = None, "", ""  # a resumed run is running again
+            # the run was resumed, so it is running again
+            self.status, self.message, self.detail = None, "", ""
             self._begin(-1 if event.zygote is None else event.zygote)
             return
         vars(self).update(vars(RunState()))
@@ -220,7 +223,7 @@ class RunState:
             self.progress = event
         elif isinstance(event, MachineJoined):
             if event.points:
-                self.machines.pop("", None)  # the nodes of a fleet measure, not this machine
+                self.machines.pop("", None)  # in a fleet, the nodes measure, not this machine
             self.machines[event.host] = event.machine
             self.where.update(dict.fromkeys(event.points, event.host))
         elif isinstance(event, PointAdded):
@@ -245,7 +248,7 @@ class RunState:
 
     def _watched(self, event: HostWatched) -> None:
         if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
-            return  # if several processes take turns, none of them knows the run's round numbers
+            return  # if several processes take turns, a process does not know the run's round numbers
         for seen in event.windows:
             first = self.process_began + seen.first
             self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))

@@ -1,4 +1,4 @@
-"""Clean text from outside, once on entry: a line, a block, or every text of a message."""
+"""Cleans text from outside, once on entry: a line, a block, or every text of a message."""
 
 import re
 from typing import Any, TypeVar

@@ -89,8 +89,9 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     limit_s: float
     """Seconds for the run's rounds, excluding warm-up."""
     workers: int = 1
-    """Number of fresh processes, started one after another. Six is the smallest number whose range covers the
-    median over processes with 95% probability, for any distribution."""
+    """Number of fresh processes, started one after another. Six is the smallest number whose range contains
+    the median of all processes with 95% probability, for any distribution.
+    """
     forks: int = 0
     """Maximum number of processes if further ones can be forked; stops early once `precision` is reached
     among processes. 0: no forking.
@@ -98,13 +99,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     further_s: float = 0.0
     """Seconds of rounds for each process after the first; 0 divides limit_s equally."""
     chase_s: float = 0.0
-    """Seconds of rounds after which a cell stops once it has enough rounds; 0 for limit_s."""
+    """Seconds of rounds after which a cell stops once it has enough rounds; 0 means limit_s."""
 
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
         """Estimate the seconds of a run with one point and all its processes.
 
         start_s: seconds until TensorFlow is ready in a fresh process. forked: whether further processes are
-        forked, if the budget allows it. Calls that take longer than a block are not included, because their
+        forked if the budget allows it. Calls that take longer than a block are not included, because their
         time is unknown in advance.
         """
         forked = forked and self.forks > 1
@@ -148,7 +149,7 @@ AROUND_S = 1.0
 presets on two cores.
 """
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
-"""Minimum length of a block. Longer blocks average more and leave less time between blocks."""
+"""Minimum length of a block. Longer blocks average more and waste less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
 """For a short process: the minimum number of rounds for which the median has an interval.
 

@@ -37,7 +37,7 @@ class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: bool
     idle: bool
-    """True if nothing else used the processor meanwhile; otherwise no check passes."""
+    """True if nothing else used the processor meanwhile. Otherwise, no check passes."""
     checks: int
     failed: int
     seconds: float
@@ -63,4 +63,4 @@ NAMES = (
     "forked",
     "hog",
 )
-"""Names of the checks in order; `link` needs a GPU, `forked` runs only if runs fork."""
+"""Names of the checks in order; `link` needs a GPU; `forked` runs only if runs fork processes."""

@@ -46,7 +46,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     size: int
-    """Initial size; 0 if another argument gives the size for this name."""
+    """Initial size; 0 if another argument gives the size of the dimension with this name."""
     name: str = ""
     """Empty for a fixed dimension."""
 

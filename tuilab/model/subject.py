@@ -52,7 +52,7 @@ class Model(_Named, frozen=True, tag="model"):
 
 
 class Script(_Named, frozen=True, tag="script"):
-    """A Python file named without a function: a program to watch, or functions to measure."""
+    """A Python file named without a function: a program to watch, or a file with functions to measure."""
 
     path: str
 

@@ -17,9 +17,9 @@ class GpuProcess(msgspec.Struct, frozen=True):
     use: float | None = None
     """Share of the GPU's processors that it used since the previous sample; None if not reported."""
     user: str = ""
-    """Owner; "" if unknown: in a container, the driver's process ids are those outside."""
+    """Owner; "" if unknown: in a container, the driver reports process ids from outside."""
     command: str = ""
-    """Command line; "" if unknown, as in a container."""
+    """Command line; "" if unknown, for example in a container."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,9 +87,9 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     link_received: float | None = None
     """Bytes per second that the GPU receives over PCIe."""
     processes: tuple[GpuProcess, ...] | None = None
-    """None if the driver does not list them, as often in a container."""
+    """None if the driver does not list them, which is common in a container."""
     unread: dict[str, str] = {}
-    """Figures that this GPU or the user's permissions do not allow to read, and why."""
+    """Figures that cannot be read on this GPU or with the user's permissions, and why."""
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
     load: float | None = None
     """Number of runnable and waiting tasks, averaged over the last minute."""
     throttled: float | None = None
-    """Share of the scheduler periods since the previous sample in which the quota ran out."""
+    """Share of the scheduler periods since the previous sample in which the quota was used up."""
     quota: float | None = None
     """CPU limit of the cgroup; None without a limit."""
     thermal_events: int | None = None

@@ -1,4 +1,4 @@
-"""Check TOML from outside before parsing it: deep nesting and long numbers take too much time to parse."""
+"""Checks TOML from outside before it is parsed: deep nesting and long numbers take too much time to parse."""
 
 import re
 

@@ -10,9 +10,9 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way to do the work of a workload, such as a serial, parallel or prefetched pipeline.
 
     `devices` lists the device families for which it makes sense; "both" means that the variant splits its
-    work over CPU and GPU and is requested as a GPU arm. `modes` lists the modes in which it exists: a library
-    call on the host cannot be part of an XLA program. `needs` names a flag parameter that must be on: without
-    a filter, there is nothing to split.
+    work over CPU and GPU and is requested as a GPU arm. `modes` lists the modes in which it exists: for
+    example, a library call on the host cannot be part of an XLA program. `needs` names a flag parameter that
+    must be on: without a filter, there is nothing to split.
     """
 
     name: str
@@ -43,7 +43,9 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dtype: str = ""
     """The parameter that selects the arm's dtype; "" if none."""
     gpu_dtypes: tuple[str, ...] = ()
-    """Options of dtype that only a GPU supports. If others are selected too, no CPU arm is made for these."""
+    """Options of dtype that only a GPU supports. If other dtypes are selected as well, these get no
+    CPU arm.
+    """
     replicas: str = ""
     """The parameter for the number of devices that an arm uses; "" if none."""
 
