@@ -1,10 +1,11 @@
-"""The first 20 minutes on a real GPU: finds out what no machine without one can show.
+"""The first 20 minutes on a real GPU: shows what cannot be tested without one.
 
-  python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 20]
+python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 20]
 
-Each step is a program with a time limit, at most the time that is left. Its output and duration are saved in DIR,
-with profiles and the events of every preset for replay (`tuilab --replay`). A failing step does not stop the day. At
-the end, one page lists what differed from what the code assumes. Nothing on the GPU is set, reset or reconfigured.
+Each step is a program with a time limit, at most the time that is left. Its output and duration are saved in
+DIR, with profiles and the events of every preset for replay (`tuilab --replay`). A failing step does not stop
+the day. At the end, one page lists how the results differ from the code's assumptions. Nothing on the GPU is
+set, reset or reconfigured.
 """
 
 import argparse
@@ -48,8 +49,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the day. argv: with DIR for the day's folder. believed: yields differences between the
-    outcome and the code's assumptions.
+    """A step of the day. argv: the command, with DIR for the day's folder. believed: yields differences
+    between the outcome and the code's assumptions.
     """
 
     name: str
@@ -118,7 +119,7 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Caveats about the machine's state. They contradict no assumption of the code."""
+"""Caveats about the machine's state. They do not contradict the code's assumptions."""
 
 
 def last(o: Outcome) -> str:
@@ -216,7 +217,9 @@ def shared(o: Outcome) -> Differences:
 
 
 def stalls(o: Outcome) -> Differences:
-    """Expect the arm with host ops to wait for them, with advice to move these ops rather than to batch."""
+    """Expect the arm with host ops to wait for them, with the advice to move these ops, not to use larger
+    batches.
+    """
     yield from run(o)
     for arm in o.json().get("arms", []):
         found = {d["code"]: d for d in o.json()["diagnosis"] if d["arm"] == arm["id"]}
@@ -230,7 +233,9 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect the largest batch of a GPU arm to be found by calls and to be limited by the GPU's memory."""
+    """Expect the largest batch of a GPU arm to be found by making calls, and to be limited by the GPU's
+    memory.
+    """
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:

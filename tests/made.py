@@ -17,7 +17,7 @@ CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
 
 
 def machine(**about: Any) -> Machine:
-    """Return a machine. about: fields to set."""
+    """Return a machine. about: the fields to set."""
     usual = {
         "host": "h",
         "cpu": "c",
@@ -34,7 +34,7 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """Return the start of a run, with one arm if none is given. about: fields to set."""
+    """Return the start of a run, with one arm if none is given. about: the fields to set."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -49,7 +49,7 @@ def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int =
 
 
 def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
-    """Return an empty profile. about: fields to set."""
+    """Return an empty profile. about: the fields to set."""
     usual = {
         "workload": "stft",
         "device": "CPU:0",
@@ -63,7 +63,7 @@ def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
 
 
 def account(total_s: float | None = None, halves: dict[str, float] | None = None, **parts: float) -> Account:
-    """Return the account of a call, as profiled; the rest of the total is unknown."""
+    """Return the account of a profiled call with these parts; the rest of the total is unknown."""
     total = sum(parts.values()) if total_s is None else total_s
     rest = total - sum(parts.values())
     whole = {**parts, NOT_KNOWN: rest} if rest > 1e-9 * total else parts
@@ -86,7 +86,7 @@ def account(total_s: float | None = None, halves: dict[str, float] | None = None
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    """Return `count` noisy rounds of the three modes, each in a different order."""
+    """Return `count` noisy rounds of the three modes, each with the modes in a different order."""
     rng, out = random.Random(seed), []
     for index in range(count):
         blocks = tuple(

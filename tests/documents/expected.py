@@ -1,5 +1,5 @@
-"""The documents written for these tests, with expectations that were written before the checker first read
-them.
+"""The documents written for these tests. Their expectations were written before the checker first
+read them.
 """
 
 import tomllib

@@ -28,7 +28,7 @@ VALUES = (
     "tf.reshape(x, [-1, n])", "tf.transpose(x, [9, 9])", "np.zeros(-5)", "tf.linspace(0., 1., n)",
 )  # fmt: skip
 TARGETS = ("x", "y", "n", "x, y", "*x, y", "x[0]", "x.a", "x[n:]", "f", "(x, (y, n))")
-# Compound statements: lines that each take a body.
+# Compound statements: lines that are each followed by a body.
 COMPOUND = (
     ("for i in range(n):",),
     ("for x in y:", "else:"),
@@ -95,7 +95,7 @@ def programs(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def broken(draw: st.DrawFn) -> bytes:
-    """Generate a document with pieces cut out, duplicated, swapped and sprinkled with noise."""
+    """Generate a document with pieces cut out, duplicated, swapped and with noise added."""
     data = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))

@@ -71,8 +71,9 @@ def test_the_shipped_table_knows_what_articles_use():
 
 
 MADE_WITH = (3, 11)
-"""The Python version that made the shipped table. Other versions have other unittest methods and enum
-signatures.
+"""The Python version with which the shipped table was made.
+
+Other versions have other unittest methods and enum signatures.
 """
 OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
@@ -101,6 +102,6 @@ def test_the_shipped_table_is_what_a_worker_makes():
     assert of_tensorflow(made.names) == of_tensorflow(known.names)
     if sys.version_info[:2] == MADE_WITH:
         assert made.names == known.names and made.signatures == known.signatures
-    # The set of files and of GPU kernels differs between wheels.
+    # Files and GPU kernels differ between wheels.
     if made.gpu_dtypes:
         assert made.gpu_dtypes == known.gpu_dtypes

@@ -74,7 +74,7 @@ def test_folders_patterns_and_files_are_read_once_each():
     )
     found = json.loads(call("a/**/*.py", "--json").stdout)["files"]
     assert {f["path"] for f in found} >= {"a/one.py", "a/b/two.py"}
-    # A file that is not about TensorFlow is not checked if only its folder was given.
+    # A file in a folder is not checked if it is not about TensorFlow.
     (numbers,) = [f for f in found if f["path"] == "a/numbers.py"]
     assert numbers["findings"] == []
 
@@ -128,7 +128,7 @@ def test_a_projects_settings():
     script("src/new.py", NO_WAIT)
     script("old/x.py", CLOCK)
     assert call(".").exit_code == 0
-    # The command line overrides.
+    # The command line takes precedence.
     assert call(".", "--ignore", "TL1", "--select", "TL001").exit_code == 0
     assert call("src", "--ignore", "TL101").exit_code == 1
     for wrong, key in (

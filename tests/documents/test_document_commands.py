@@ -1,4 +1,4 @@
-"""`tuilab check` and `tuilab import`, called as a person and as a script."""
+"""`tuilab check` and `tuilab import`, as used by people and scripts."""
 
 import json
 import re

@@ -1,5 +1,5 @@
-"""Probes for each rule and decision: a mistake that an expert would see, and correct code that is as similar
-as possible.
+"""Probes for each rule and decision: a mistake that an expert would see, and the most similar
+correct code.
 """
 
 import json
@@ -86,8 +86,8 @@ class Probe:
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return the code, the line's text and the message of each finding at the default level, or of
-    each note.
+    """Return the code, the line's text and the message of each finding at the default level, or, on request,
+    of each note.
     """
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):

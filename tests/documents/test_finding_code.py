@@ -1,4 +1,4 @@
-"""Finds the Python in Markdown, text, scripts and notebooks, whatever their fences and encoding."""
+"""Finds the Python code in Markdown, text, scripts and notebooks, with any kind of fence and encoding."""
 
 import codecs
 import json

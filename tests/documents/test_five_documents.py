@@ -66,7 +66,7 @@ WRONG_OF_OURS = {
 # Mistakes in other authors' documents. Each must be found.
 WRONG = {
     ("000", 1): {
-        ("TL301", 38),  # outside the device scopes
+        ("TL301", 38),  # outside any device scope
         ("TL301", 46),
         ("TL101", 39),  # computed once, before any timing, so both figures time an empty loop
         ("TL101", 47),
@@ -88,7 +88,7 @@ WRONG = {
     ("004", 2): {("TL303", 77), ("TL110", 86)},
     ("004", 3): {("TL401", 139), ("TL303", 140)},
 }
-# Further findings in other authors' documents. A manual review confirmed each one.
+# Further findings in other authors' documents. A manual review has confirmed each one.
 ALSO = {
     ("000", 1): {("TL302", 46), ("TL306", 8)},
     ("000", 2): {("TL301", 84), ("TL301", 97), ("TL302", 84), ("TL106", 79), ("TL107", 83)},
@@ -109,7 +109,7 @@ ALSO = {
     ("004", 2): {("TL107", 85), ("TL109", 86)},
     ("004", 3): {("TL107", 149), ("TL109", 150), ("TL110", 150)},
 }
-# No workload measures it; other views of the lab show it.
+# No workload measures this; other views of the lab show it.
 GAPS = {("003", 3): "reads a counter"}
 
 
@@ -123,7 +123,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Return, by document and example, the findings that must be reported. No others must be reported."""
+    """Return, by document and example, the findings that must be reported. No others may be reported."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}
@@ -159,7 +159,7 @@ def equal(made: Preset, wanted: Preset) -> bool:
     value, or a mark at it.
 
     A shipped preset may start at a smaller size than the document's, which its slider then marks; and it may
-    set what the document leaves open.
+    set parameters that the document leaves open.
     """
     if made.workload != wanted.workload:
         return False

@@ -54,7 +54,7 @@ def warm() -> Iterator[None]:
     """Load everything that is imported on first use, before imports are watched."""
     for document in documents():
         report_of(document)
-    supported_versions()  # the names of other versions, which a document may request
+    supported_versions()  # loads the names of other versions, which a document may request
     yield
 
 
@@ -124,7 +124,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """Checks that the watch itself works: it notices an opened file."""
+    """Tests the watch itself: it must notice an opened file."""
     global _watching
     _seen.clear()
     _watching = True

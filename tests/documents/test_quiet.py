@@ -1,4 +1,4 @@
-"""Calls that wait are known, unknown calls cause no finding, and mistakes are found."""
+"""Calls that wait are known, unknown calls cause no findings, and mistakes are found."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_what_waits_is_known(waits):
         # Modules that exist.
         "from tensorflow.python.data.experimental import AUTOTUNE\nfrom tensorflow.python.client import device_lib\n",
         "import keras\nkeras.saving.get_registered_name(1)\nkeras.losses.mean_squared_error(x, x)\n",
-        # A clock reading without a second one, a time limit, and a counter.
+        # A clock reading without a second one; a time limit; a counter.
         "total = 0\nfor batch in loader:\n    total += len(batch)\n",
     ],
 )

@@ -24,7 +24,7 @@ AT = {
     "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip
 PROSE = ("TL306", "TL307", "TL308")
-# Reported only in whole programs, because an article omits much.
+# Reported only in whole programs, because an article may omit code.
 SCRIPTS = ("TL008",)
 
 
@@ -161,10 +161,10 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         # Timers that are defined in this file and used in others.
         "def timed(f):\n    def g(*a):\n        START\n        r = f(*a)\n        STOP\n        return r\n    return g",
         "import contextlib\n@contextlib.contextmanager\ndef timed():\n    START\n    yield\n    STOP",
-        # A robust statistic over samples, the first of which is a first call.
+        # A robust statistic over samples, the first of which is from a first call.
         "s = []\nfor _ in range(50):\n    START\n    tf.matmul(x, y).numpy()\n    s.append(time.perf_counter() - t)\n"
         "print(np.median(s))",
-        # Python without TensorFlow is work too.
+        # Python code without TensorFlow is work too.
         "START\nn = sum(i * i for i in range(10 ** 6))\nSTOP",
         "START\nrows = sorted(open('f'))\nSTOP",
         # One function per device, each created once.
@@ -172,10 +172,10 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         "        f = tf.function(lambda v: v * 2.0)\n        f(x)",
         # This code is meant to demonstrate tracing.
         "@tf.function\ndef f(v):\n    print('Tracing with', v)\n    return v * 2.0\nf(x)",
-        # Python that really runs for every element.
+        # Python code that really runs for every element.
         "d = tf.data.Dataset.range(9).map(lambda i: tf.py_function(lambda: time.sleep(1), [], tf.int64))",
-        # If the GPUs are hidden, no wait is needed. Another training warmed this one up; making labels from
-        # zeros is negligible.
+        # If the GPUs are hidden, no wait is needed. An earlier training call warmed this one up; making
+        # labels from zeros takes negligible time.
         "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.compile(loss='mse')\nm.fit(x, y)\nSTART\n"
         "m.fit(x, tf.zeros((512, 3)))\nSTOP",
         "try:\n    tf.config.experimental.set_memory_growth(gpu, True)\nexcept RuntimeError as e:\n    print(e)",

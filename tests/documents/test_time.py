@@ -10,7 +10,7 @@ from tuilab.documents.api.tables import shipped
 
 ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
 USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"
-# Repeated text with its file name: repeats lines, blocks, events or timings, or none of these.
+# Repeated text with its file name. It repeats lines, blocks, events or timings, or none of these.
 GROWING = {
     "articles": (ARTICLES, "x.md"),
     "prose": ("TensorFlow chooses the CPU by cost. The GPU is faster than the CPU when small.\n", "x.md"),
@@ -47,8 +47,8 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
     small = piece + unit * (8_000 // len(unit))
     large = piece + unit * (32_000 // len(unit))
     one, four = seconds(small.encode(), name), seconds(large.encode(), name)
-    # Quadratic work would take sixteen times as long; 20 ms allow for the noise of the clock and the garbage
-    # collector.
+    # Quadratic work would take sixteen times as long; 20 ms are allowed for the noise of the clock and the
+    # garbage collector.
     assert four < 8 * one + 0.02, (one, four)
 
 

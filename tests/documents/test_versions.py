@@ -1,4 +1,4 @@
-"""Names by TensorFlow's version: the requested version decides, or else the version that a
+"""Names that depend on TensorFlow's version: the requested version decides, or else the version that a
 document installs.
 """
 

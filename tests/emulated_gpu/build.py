@@ -1,8 +1,8 @@
 """Builds the emulated GPU: the library with the system's `cc`, its TensorFlow with pip.
 
 It runs in `tensorflow-cpu` of the installed version: in the CUDA build, an op with a resource argument would
-reach CUDA's own kernel, which crashes. Only for a worker's process, `PYTHONPATH` puts that wheel before the
-installed one. The wheel and the library are kept in the user's cache folder, or in `TUILAB_EMULATED_GPU`.
+reach CUDA's own kernel, which crashes. `PYTHONPATH` puts that wheel before the installed one, but only for a
+worker's process. The wheel and the library are kept in the user's cache folder, or in `TUILAB_EMULATED_GPU`.
 """
 
 import fcntl
@@ -66,7 +66,7 @@ CAPABILITY = (
 
 
 def _report_capability(file: Path) -> None:
-    """Make the wheel's `get_device_details` return the compute capability that is set.
+    """Make the wheel's `get_device_details` return the configured compute capability.
 
     TensorFlow asks a plug-in only for the device's name.
     """
@@ -167,9 +167,9 @@ def environment(
     """Return variables for a process that should see `gpus` emulated GPUs. Raises Missing.
 
     memory: bytes of each. capability: the compute capability, such as `8.0`. kernel_us, copy_us, copy_gbps:
-    minimum times of kernels and copies. pace_ns: of the op with a known speed (device/paced.c). asynchronous:
-    False if training results are checked, because TensorFlow's own kernels for variables write at once
-    instead of in stream order. fail: `init`, `init:N`, `alloc`, or an op's name.
+    minimum times of kernels and copies. pace_ns: nanoseconds per element of the op with a known speed
+    (device/paced.c). asynchronous: False if training results are checked, because TensorFlow's own kernels
+    for variables write at once instead of in stream order. fail: `init`, `init:N`, `alloc`, or an op's name.
     """
     out = {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),

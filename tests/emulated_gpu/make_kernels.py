@@ -1,11 +1,11 @@
 """Writes kernels.txt: the GPU kernels of the CUDA build that the emulated device takes over.
 
-  python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
+python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
 
 A line contains an op, the types of each type attribute (numbers of `DataType` in types.proto) and the
 arguments in host memory, `-` for none. So the emulated device has the coverage and host-memory arguments of
-the CUDA build. It leaves out ops with resource or variant arguments and those in `NEVER`: TensorFlow's own
-device-neutral kernels run these, or none.
+the CUDA build. It leaves out ops with resource or variant arguments and those in `NEVER`: for these,
+TensorFlow has its own device-neutral kernels, or none.
 """
 
 import json
@@ -71,7 +71,7 @@ def merged(lines: Iterable[str]) -> list[str]:
     for line in lines:
         op, types, host = line.split(" | ")
         name, _, allowed = types.rpartition("=")
-        # Types of the last attribute; earlier ones are equal within a group.
+        # Types of the last attribute. Earlier attributes are equal within a group.
         if not name:
             out.append(line)
         else:

@@ -31,7 +31,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """Run a product and a sum five hundred times; no optimiser reduces them."""
+    """Run a product and a sum five hundred times; which no optimiser can reduce."""
 
     def step(x):
         for _ in range(500):
@@ -53,7 +53,7 @@ def stalled():
 
 
 def fed_by_host():
-    """Run two kernels after a host op. At the start, the device has nothing to wait for."""
+    """Run two kernels after a host op, at a time when the device has nothing to wait for."""
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 

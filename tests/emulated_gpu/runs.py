@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def repeat(attempt: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """Repeat a measurement that a busy host disturbed, until it passes the check. Return the last one."""
+    """Repeat a measurement that a busy host disturbed, until it passes the check; return the last one."""
     found = attempt()
     for _ in range(TRIES - 1):
         if wanted(found):

@@ -1,4 +1,4 @@
-"""Checks every sentence about a run on an emulated GPU against the speed that was set.
+"""Checks every sentence about a run on an emulated GPU against the configured speed.
 
 A kernel takes at least `kernel_s`, so the ops that an arm placed on the GPU determine its minimum computing
 time. An account's parts do not overlap, so no other part can contain the kernels' time.
@@ -55,7 +55,9 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 
 
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
-    """Return each sentence that the set speed refutes, and each contradiction between two places."""
+    """Return each sentence that contradicts the configured speed, and each contradiction between
+    two places.
+    """
     result, point = summarise(state, claims), summary_point(state)
     arms = measured_by_id(state, point)
     out = [*contradictions(state, claims), *order(result, arms, point)]
@@ -126,7 +128,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
     said = TOOK.match(verdict.evidence)
     if said and said["a"] in labels and said["b"] in labels:
         a, b = (seconds(labels[said[side]], point) for side in "ab")
-        if said["noise"]:  # names no direction, but an interval
+        if said["noise"]:  # the sentence names an interval instead of a direction
             between = sorted(float(said[end]) for end in ("low", "high"))
             ratio = b / a if said["word"] == "faster" else a / b
             wrong = not 0.95 * between[0] <= ratio <= 1.05 * between[1]
@@ -150,7 +152,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
 
 
 def _sweep(result: RunResult) -> Iterator[str]:
-    """Check that a crossover and its interval are between sizes that both arms were measured at."""
+    """Check that a crossover and its interval are between sizes at which both arms were measured."""
     for found in result.crossovers:
         sizes = [
             point.values[result.axis[0]]

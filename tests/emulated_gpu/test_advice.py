@@ -1,4 +1,4 @@
-"""Advice for a GPU, compared with the part of a call that was made slow."""
+"""Advice for a GPU, compared with the part of a call that was deliberately made slow."""
 
 import re
 import uuid
@@ -53,15 +53,15 @@ def run(worker: Worker, name: str, *arms: Arm, budget: Budget = SHORT) -> tuple[
 
 
 PROFILED = msgspec.structs.replace(SHORT, name="publish")
-"""Profiles more calls, so that the interval of a part is narrow."""
+"""A budget that profiles more calls, so that the interval of a part is narrow."""
 
 
 LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall, because other programs may keep the threads
-    waiting.
+    """Repeat the measurement until the advice is about the stall, because other programs may make the threads
+    wait.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:

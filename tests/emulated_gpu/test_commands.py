@@ -36,7 +36,7 @@ GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
-    """Each GPU is measured alone, then both at once. Each has a worker that opens only this GPU."""
+    """Each GPU is measured alone, then both at once. Each has a worker that opens only that GPU."""
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
     found = tuilab("run", "matmul-dtypes", "--together", *GRAPH, *words, gpus=2, kernel_us=3_000)
     named = {arm["id"]: arm["device"] for arm in found["arms"]}
@@ -47,12 +47,15 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
-"""Self-test checks that a busy machine can fail; the others pass on any machine."""
+"""Self-test checks that a busy machine can fail. All others must pass on any machine."""
 
 
 @pytest.mark.long
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
-    """With a GPU as without one. On a busy machine it reports that, and fails only for that reason."""
+    """The result is the same with and without a GPU.
+
+    On a busy machine, the self-test reports that the machine is busy, and fails only for that reason.
+    """
     found = tuilab("selftest", code=None)
     failed = {check["name"]: check["message"] for check in found["checks"] if not check["passed"]}
     left_out = len(NAMES) - len(found["checks"])

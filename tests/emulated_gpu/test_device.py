@@ -130,7 +130,9 @@ print(json.dumps({"cpu": gradients("/CPU:0"), "gpu": gradients("/GPU:0"),
 
 
 def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
-    """With pooling, whose gradient takes its shapes from the device's memory, and a batch known only then."""
+    """Uses pooling, whose gradient reads shapes from the device's memory, and a batch size known
+    only then.
+    """
     found = run_alone(GRADIENTS, emulated_gpu(1, memory=512 * 2**20, capability="8.0", kernel_us=30))
     assert found["gpu"] == pytest.approx(found["cpu"], rel=1e-3)
     assert found["details"] == {"device_name": "EMULATED", "compute_capability": [8, 0]}

@@ -89,8 +89,9 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 
 
 def held(rows: list[list[Any]]) -> tuple[int, int]:
-    """Compare each row with TensorFlow's placer. Return how many pairs of op and dtype it placed, and for how
-    many of them results were compared.
+    """Compare each row with TensorFlow's placer.
+
+    Return how many pairs of op and dtype it placed, and for how many of these the results were compared.
     """
     placed = looked = 0
     wrong = []

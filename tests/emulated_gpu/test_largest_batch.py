@@ -54,7 +54,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""All are large because of layer outputs, heavy also because of weights; small is not."""
+"""All models are large because of layer outputs; `heavy` also because of weights. `small` is not large."""
 
 TRUTH = (
     MODELS

@@ -1,4 +1,6 @@
-"""Runs and questions with one emulated GPU: arms, copies, placement with reasons, phases, profiles."""
+"""Runs with one emulated GPU, and questions to its worker: arms, copies, placement with reasons, phases,
+profiles.
+"""
 
 import msgspec
 import pytest
@@ -91,7 +93,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
     def as_asked(seen: tuple[Account, Account]) -> bool:
         copied, resident = seen
         both = copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
-        # Even with resident inputs, a GPU op's result that is needed on the host is copied there.
+        # Even with resident inputs, the result of a GPU op is copied to the host if it is needed there.
         less = resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
         return both and less and resident.seconds("compute") > 0
 
@@ -101,7 +103,9 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
 
 @pytest.mark.parametrize("variant", ["serial", "in-step"])
 def test_a_batch_of_an_input_pipeline_reaches_the_gpu(gpu_worker: Worker, variant: str) -> None:
-    """Nothing computes on the device in this arm: an identity in a graph is optimised away, a copy is not."""
+    """Nothing computes on the device in this arm: an identity in a graph would be optimised away, but a copy
+    is not.
+    """
     arm = Arm("GPU:0", "graph", "resident", "", variant)
     values = {"batch": 4, "side": 16, "host_cost": 0}
     _, state = measure(gpu_worker, "input_pipeline", arm, parameters=values, placement=True, phases=True)
@@ -141,7 +145,7 @@ def test_a_copy_takes_the_time_of_the_link(gpu_worker: Worker) -> None:
 
 
 def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(gpu_worker: Worker) -> None:
-    """Without a requested device, a visible GPU would make the copy."""
+    """If no device was requested, a visible GPU would make the copy."""
     arm = Arm("CPU:0", "eager", "resident", "", "block")
     values = {"bytes": 2**16, "pieces": 4, "direction": "to device"}
     _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)

@@ -1,4 +1,4 @@
-"""Screens for arms on a GPU, as recorded with an emulated one."""
+"""Screens that show arms on a GPU, recorded with an emulated one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -34,8 +34,9 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""Why an arm does not run here. As on a real GPU, with two exceptions: XLA compiles for no emulated device,
-and its kernels are the processor's, which convolve halves only with AVX-512 FP16."""
+"""The reasons why an arm does not run here. They are those of a real GPU, with two exceptions: XLA compiles
+for no emulated device, and the kernels are the processor's, which convolve float16 only with AVX-512 FP16.
+"""
 
 
 @pytest.fixture(scope="module")

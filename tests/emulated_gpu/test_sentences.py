@@ -1,4 +1,4 @@
-"""Every preset with one and two GPUs of a set speed: no sentence of the answer, advice or verdict is
+"""Every preset with one and two GPUs of a configured speed: no sentence of the answer, advice or verdict is
 false.
 """
 

@@ -26,8 +26,9 @@ from tuilab.worker.tracebacks import cause
 pytestmark = pytest.mark.real_worker
 
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
-"""Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link. Slow enough to hide
-the time that the real processor needs, even if it is busy.
+"""Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link.
+
+They are slow enough to hide the time that the real processor needs, even if it is busy.
 """
 
 
@@ -45,7 +46,9 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 AT = KERNEL_S / PACE_S
 """Elements for which the CPU takes as long as the GPU: 300,000."""
 OVERHEAD = 0.03
-"""Share of the time at the crossover: the overhead per call differs between the devices."""
+"""Share of the time at the crossover that the overhead per call may take, because it differs between the
+devices.
+"""
 WITHIN = 4.0
 
 

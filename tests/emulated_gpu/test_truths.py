@@ -1,4 +1,6 @@
-"""Kernels and copies of set length: the account of a call, its bound, and that every place agrees."""
+"""For kernels and copies of a set length, checks the account of a call, its bound, and that all
+places agree.
+"""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,7 +63,7 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""The arm, its bound, and the configured times, to within 10%."""
+"""For each function: the arm, its bound, and the configured times, to within 10%."""
 
 
 @pytest.mark.parametrize("name", TRUTHS)
@@ -93,8 +95,8 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """Counts the device's kernels, not the processor's that emulate them, including those beyond the table's
-    size.
+    """Each of the device's kernels is counted once, even beyond the table's size; the processor's kernels
+    that emulate them are not.
     """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)

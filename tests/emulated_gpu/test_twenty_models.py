@@ -1,6 +1,6 @@
 """The twenty models with an emulated GPU whose kernels and copies take a configured time.
 
-No arm beats the bound, and the batch from which the GPU is faster is found where it was put.
+No arm beats the bound, and the batch from which the GPU is faster is found where it was set.
 """
 
 import statistics
@@ -107,8 +107,9 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
     slow: Worker, tf: Any, tmp_path: Path, name: str
 ) -> None:
-    """The model's graph plus an op whose CPU time per example makes the GPU, with constant kernel times,
-    equal at about ten.
+    """Adds an op to the model's graph.
+
+    Its CPU time per example makes CPU and GPU, whose kernels take constant time, equal at about ten examples.
     """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
@@ -142,7 +143,9 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph of the model and the op with a known speed, on that many elements per example."""
+    """Measure a graph of the model and the op with a known speed, which processes that many elements per
+    example.
+    """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration
     values = {name: n for name, n in made.values.items() if name in made.parameters}

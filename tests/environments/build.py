@@ -52,7 +52,10 @@ def pythons() -> dict[tuple[int, int], str]:
 
 @functools.cache
 def environment(tensorflow: str, *more: str) -> Path:
-    """Return a virtual environment with `tensorflow-cpu` of that version. more: requirements. Raises Missing."""
+    """Return a virtual environment with `tensorflow-cpu` of that version. more: further requirements.
+
+    Raises Missing.
+    """
     latest = LATEST_PYTHON.get(tensorflow, (3, 13))
     fitting = [version for version in pythons() if version <= latest]
     if not fitting:

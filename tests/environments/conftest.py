@@ -23,6 +23,6 @@ def tensorflow_of() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def as_a_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers as for a user, because forked workers use tuilab's own TensorFlow."""
+    """Start workers as a user's lab does, because forked workers would use tuilab's own TensorFlow."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("TUILAB_TESTS_FORKED", "")

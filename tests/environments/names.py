@@ -38,8 +38,8 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """Return the names that only the other version has. only_gone: only names removed later, including Keras
-    2's.
+    """Return the names that only the other version has. only_gone: return only names that were removed later,
+    including those of Keras 2.
     """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:
@@ -68,7 +68,9 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
 
 
 def _differs(one: Signature, other: Signature | None) -> bool:
-    """Return whether signatures differ, ignoring enumerations and C methods, where Python decides."""
+    """Return whether signatures differ, ignoring those of enumerations and C methods, which depend
+    on Python.
+    """
     enumerations = [s for s in (one, other) if s and s.parameters[: len(_ENUMERATION)] == _ENUMERATION]
     return other is not None and one != other and not enumerations
 

@@ -2,8 +2,8 @@
 own version.
 
 `python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints the
-table of all files there (docs/measuring.md includes it). Rounds are few and short, because it only matters
-that the arms run.
+table of all files there (docs/measuring.md includes it). Rounds are few and short, because the arms only need
+to run.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class Seen(msgspec.Struct):
     measured: int
     """Number of arms with figures."""
     refused: int
-    """Number of arms that this machine cannot run, such as a GPU's."""
+    """Number of arms that this machine cannot run, such as GPU arms."""
     ops: dict[str, dict[str, list[str]]]
     """The ops of each arm, with the devices on which each op ran."""
 

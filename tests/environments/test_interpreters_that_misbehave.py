@@ -1,4 +1,4 @@
-"""Queries to an interpreter: their output is bounded, and no process remains."""
+"""Queries of an interpreter: the output is bounded, and no process remains."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The whole lab in a user's environment with the oldest TensorFlow, without writing any file there."""
+"""Runs the whole lab in a user's environment with the oldest TensorFlow; no file is written there."""
 
 import hashlib
 import json
@@ -70,7 +70,9 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
-    """Run each command in that environment and return its output; the folder is unchanged afterwards."""
+    """Run each command in that environment and return its output; checks that the folder is unchanged
+    afterwards.
+    """
     before = contents(folder)
     data = tmp_path_factory.mktemp("environment")
     (data / "own.py").write_text(OWN)

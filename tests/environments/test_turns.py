@@ -1,4 +1,4 @@
-"""Claims about environments with a known difference. Long, with three processes per trial."""
+"""Claims about environments with a known difference. These tests are long, with three processes per trial."""
 
 from pathlib import Path
 

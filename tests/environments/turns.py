@@ -1,4 +1,4 @@
-"""Environments that take turns, with a known difference: none, or an op that one of them slows down.
+"""Environments that take turns, with a known difference: none, or an op that is slower in one of them.
 
 `python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial; without TIMES,
 both names refer to tuilab's own environment.

@@ -21,7 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds, so that a run lasts longer than the last point at which a fault may occur."""
+"""Seconds between rounds. With this, a run lasts longer than the last point at which a fault may occur."""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -175,14 +175,14 @@ _worker_hangs("hang-hard")
 
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
-    """A call in the worker hangs, but the lab still exits on request."""
+    """A call in the worker hangs, but the lab can still be closed."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
 
 @fault
 def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
-    """Broken lines become log lines."""
+    """The worker sends broken lines, which become log lines."""
     terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
     terminal.press("r")
     done(terminal)
@@ -270,7 +270,7 @@ def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Nothing was measured, so nothing remains."""
+    """Nothing has been measured, so no data remains."""
     terminal = trial.open({"warm_s": 30})
     terminal.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.3))
@@ -412,8 +412,8 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # An Escape followed directly by another key is read as a different key, and a busy machine may read them
-    # together.
+    # An Escape followed directly by another key is read as a different key, and a busy machine may read both
+    # at once.
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")
@@ -509,8 +509,9 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_damaged(trial: Trial, rng: random.Random) -> None:
-    """The store's pages are overwritten while a lab is open. It is set aside and created again, and no round
-    of the run is lost.
+    """The store's pages are overwritten while a lab is open.
+
+    The store is set aside and created again, and no round of the run is lost.
     """
     terminal = opened(trial)
     amid(terminal, rng)
@@ -526,7 +527,7 @@ def store_damaged(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_is_no_database(trial: Trial, rng: random.Random) -> None:
-    """The file was never a database. It is set aside under another name, and nothing is deleted."""
+    """The store's file was never a database. It is renamed, and nothing is deleted."""
     trial.data.mkdir(exist_ok=True)
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
@@ -564,7 +565,7 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """A home that was usable is on a file system that has become read-only."""
+    """A home that used to be writable is now on a read-only file system."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:
@@ -647,7 +648,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of that size; yield whether this user could mount it."""
+    """Mount a file system of that size; yield whether that succeeded."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

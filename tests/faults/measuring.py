@@ -27,7 +27,7 @@ MACHINE = Machine(
 
 class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Instructions for the worker. rounds: per run. every_s: seconds between them. warm_s: seconds until it
-    is ready. faults: round → fault.
+    is ready. faults: the fault at each round.
 
     once: a file created when a fault occurs, which prevents a second fault. stillborn: a file without which
     the worker dies at startup.
@@ -94,7 +94,7 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def other(context: Context, request: requests.Request) -> None:
-    """Reject every request that is not a run, because there is no TensorFlow."""
+    """Reject every other request, because there is no TensorFlow."""
     raise InputError("worker", type(request).__name__.lower(), "a worker with TensorFlow, to answer it")
 
 

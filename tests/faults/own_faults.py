@@ -38,12 +38,12 @@ def no_device_memory(n: int = 4):
 
 
 def segfault(n: int = 4):
-    """Crash as an op with a broken kernel does."""
+    """Crash like an op with a broken kernel."""
     return _failing(lambda: os.kill(os.getpid(), signal.SIGSEGV), in_graphs=True)
 
 
 def hang(n: int = 4):
-    """Wait for something that never comes."""
+    """Wait for an event that never happens."""
     return _failing(lambda: time.sleep(600))
 
 
@@ -58,5 +58,5 @@ def sound(n: int = 4):
 
 
 def restless(n: int = 4):
-    """Never take the same time twice, so that a run continues as long as its budget permits."""
+    """Take a different time in each call, so that a run continues as long as its budget permits."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

@@ -17,15 +17,15 @@ PRESETS = Path(__file__).resolve().parents[1] / "tui" / "presets"
 
 
 def step_clock(by: float, when: str) -> None:
-    """Change this process's wall clock once the file exists."""
+    """Change this process's wall clock when the file appears."""
     real = time.time
     time.time = lambda: real() + (by if os.path.exists(when) else 0.0)  # type: ignore[assignment]
 
 
 def main(given: dict[str, object]) -> int:
-    """Run the lab. worker: instructions for the worker. hangup, preset, rerun: as the lab's options.
+    """Run the lab. worker: instructions for the worker. hangup, preset, rerun: like the lab's options.
 
-    faulty: the help key raises.
+    faulty: the help key raises an error.
     """
     if given.get("faulty"):
         LabApp.action_help = lambda app: 1 / 0  # type: ignore[method-assign, assignment, return-value]

@@ -1,5 +1,5 @@
-"""After each fault, the lab shows the stated message, its history is intact and it still works. Real program,
-real terminal.
+"""After each fault, the lab shows the stated message, its history is intact, and it still works. Real
+program, real terminal.
 
 CI runs some faults of each kind once; `--long` runs each of them often, at different points of a run.
 """
@@ -29,7 +29,9 @@ USUAL = {
     "resized-while-it-paints", "keys-in-a-storm", "store-locked-and-the-lab-killed", "disk-full",
     "store-damaged", "no-home", "clock-steps",
 }  # fmt: skip
-"""One or two of each kind; the others run in long mode, except those in test_real_faults.py."""
+"""Faults that run by default: one or two of each kind. The others run in long mode, except those in
+test_real_faults.py.
+"""
 LONG = 6
 """Repetitions of each fault in long mode."""
 

@@ -14,7 +14,7 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""Seconds for TensorFlow to restart and for a function to be measured. Not a guarantee."""
+"""Seconds for TensorFlow to restart and for a function to be measured. This is not a guarantee to users."""
 
 
 def hurries(terminal: Terminal) -> None:
@@ -34,7 +34,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # The log shows tracebacks of user code; a traceback of the lab's own would be behind its screen.
+    # The log shows tracebacks of user code; a traceback from the lab itself would appear behind its screen.
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 

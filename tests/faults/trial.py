@@ -21,11 +21,11 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""Seconds. No fault may block a key or the exit forever, and this limit separates a hang from a busy machine.
-Benchmarks measure how long a key takes without faults.
+"""Seconds. No fault may block a key or the exit forever; this limit only separates a hang from a busy
+machine. Benchmarks measure how long a key takes without faults.
 """
 START_S = 40.0
-"""Seconds for a program to start on a busy machine. Not a guarantee."""
+"""Seconds for a program to start on a busy machine. This is not a guarantee to users."""
 
 
 class Trial:
@@ -92,8 +92,8 @@ class Trial:
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Return run → rounds in the history, after importing the runs of unattended workers, as a start
-        does.
+        """Return the rounds in the history by run, after importing the runs of unattended workers, as a start
+        of the lab does.
         """
         data = data or self.data
         store = Store.open(data)
@@ -107,7 +107,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return reported rounds that are not in the history. Searches another folder once."""
+        """Return reported rounds that are not in the history. Searches the other folder once."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -154,7 +154,7 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """Return whether an error's name is in a sentence of the lab, such as `MemoryError: no more`."""
+    """Return whether an error's name is part of a sentence from the lab, such as `MemoryError: no more`."""
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 

@@ -9,7 +9,7 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Gives every node, including nodes that join later, a worker without TensorFlow that reports the given
+    """Gives every node, including those that join later, a worker without TensorFlow that reports the given
     rounds.
     """
 

@@ -114,7 +114,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
 
 
 def alone(visits: list[e.MachineJoined]) -> None:
-    """Assert that on each node every cell ended before the next one began, by its own clock."""
+    """Assert that on each node, by its own clock, every cell ended before the next one began."""
     for node in {visit.host for visit in visits}:
         own = sorted((v.began, v.ended) for v in visits if v.host == node)
         for (_, ended), (began, _) in pairwise(own):
@@ -122,7 +122,7 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 
 def test_the_nodes_receive_the_request_of_the_sweep(cluster, tmp_path):
-    """Each cell is one size of the axis; everything else is as in the scenario."""
+    """Each cell is one size on the axis; otherwise, the request is as in the scenario."""
     from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])

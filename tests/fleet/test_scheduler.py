@@ -133,7 +133,7 @@ def test_each_cell_is_measured_once_or_given_up_once(lives, count, revive):
     assert not set(keys) & set(rig.spread.failed)
     assert rig.spread.done == len(keys)
     if sum(lives.values()) >= count and not revive:
-        # A cell fails only if several nodes died on it, or if no node is left.
+        # A cell fails only if several nodes have died on it, or if no node is left.
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 

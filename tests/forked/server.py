@@ -1,5 +1,5 @@
-"""Imports TensorFlow, and forks a worker for each process that asks (`sitecustomize.py`): python server.py
-ADDRESS
+"""Imports TensorFlow, and forks a worker for each process that requests one (`sitecustomize.py`): python
+server.py ADDRESS
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def serve(address: str) -> None:
     workers: dict[int, tuple[int, socket.socket]] = {}
     while True:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # an earlier event of this batch ended it
+            if key.fileobj not in selector.get_map():  # an earlier event of this batch removed it
                 continue
             if key.fileobj is listening:
                 asked, _ = listening.accept()

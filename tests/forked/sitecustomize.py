@@ -1,8 +1,8 @@
 """Python loads this file at startup if the folder is on PYTHONPATH: test workers are forked, not started.
 
 Importing TensorFlow takes 2.9 seconds of a processor. `server.py` imports it once per test session and forks
-a worker for each process that should become one. This process passes on its descriptors, waits, and exits as
-the worker does. Killing it kills the worker too.
+a worker for each process that should become a worker. This process passes on its descriptors, waits, and
+exits as the worker does. Killing it kills the worker too.
 """
 
 import os
@@ -23,8 +23,9 @@ AT_IMPORT = (
 
 
 def forked(folder: str) -> None:
-    """Act as a worker through the server, and exit. Returns if there is no server, so that a worker is
-    started as for a user.
+    """Act as a worker through the server, and exit.
+
+    Returns if there is no server, and a worker is then started as for a user.
     """
     import fcntl
     import hashlib
@@ -46,8 +47,8 @@ def forked(folder: str) -> None:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
                 # The lab uses the marks in environments to find the processes that must end with a worker.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                # The server detaches into a process without a parent, so that a lab which ends its children
-                # spares it.
+                # The server detaches into a process without a parent, so that a lab does not end it with its
+                # own children.
                 failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,

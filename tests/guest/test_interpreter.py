@@ -12,7 +12,7 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """Create a program that prints this text, as a queried Python would."""
+    """Create a program that prints this text, in place of a Python that answers the query."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)

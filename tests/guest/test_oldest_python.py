@@ -1,6 +1,4 @@
-"""Python 3.9, the oldest version that is supported in a user's environment, can load every file
-of a worker.
-"""
+"""Python 3.9, the oldest supported version in a user's environment, can load every file of a worker."""
 
 import ast
 import re
@@ -42,8 +40,9 @@ NEWER = re.compile(
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
-    """Yield lines that evaluate `X | Y` of Python's types. Annotations are not evaluated, so they may contain
-    it.
+    """Yield lines that evaluate `X | Y` of Python's types.
+
+    Annotations are not evaluated, so they may contain such unions.
     """
     notes = {
         id(part)

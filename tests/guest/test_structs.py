@@ -71,7 +71,7 @@ assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 
 
 def test_names_can_be_imported_from_its_submodules():
-    """As in `from msgspec.structs import replace`, for every module that a worker profiles with."""
+    """Covers `from msgspec.structs import replace` and every module with which a worker profiles."""
     command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -88,7 +88,7 @@ def test_every_recorded_event_is_read_and_written_as_by_msgspec():
     lines = b"".join(path.read_bytes() for path in sorted(RECORDINGS.glob("*.jsonl")))
     written = read_again("events", lines)
     assert len(written) > 500
-    # Floats may be formatted differently: 9e-05 is 0.00009.
+    # Floats may be formatted differently: 9e-05 or 0.00009.
     for mine, line in zip(written, lines.splitlines(), strict=True):
         assert json.loads(mine) == json.loads(as_msgspec(events, line))
 
@@ -206,4 +206,5 @@ def test_it_has_every_name_of_msgspec_that_a_worker_uses() -> None:
         file for room in ("model", "worker", "profile", "workloads") for file in (root / room).rglob("*.py")
     ]
     used = {name for file in files for name in re.findall(r"\bmsgspec\.(\w+)", file.read_text())}
-    assert used - {"toml"} <= set(dir(structs))  # only the lab's own process reads data sheets
+    # `toml` is missing because only the lab's own process reads data sheets
+    assert used - {"toml"} <= set(dir(structs))

@@ -1,4 +1,6 @@
-"""Deleted runs whose events appear again, because the run is imported or its worker continued it."""
+"""Deleted runs whose events appear again, because they are imported, or because a worker continued
+the run.
+"""
 
 import pytest
 

@@ -137,8 +137,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """Otherwise, the lock would block this connection's writes until it closes, and SQLite spends ten seconds
-    on each attempt.
+    """Otherwise, the lock would block writes until the connection is closed, and SQLite would spend ten
+    seconds on each attempt.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -166,8 +166,9 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """No other place was available either: the first fault came before the history was opened, or during an
-    import.
+    """No other place is available either.
+
+    The first fault comes before the history is opened, or during an import.
     """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]
@@ -219,7 +220,7 @@ def test_temporarily_unreadable_rounds_are_read_again(data, monkeypatch):
 
 
 def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path, faulty):  # noqa: F811
-    """A read error is not damage, and the export would lack the rounds that are temporarily unreadable."""
+    """A read error is not damage, and an export would lack the rounds that are temporarily unreadable."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     whole, ended = out.read_text(), Counter[bool]()
@@ -234,7 +235,7 @@ def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path,
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_file_set_aside_that_becomes_unreadable_is_imported_later(data, faulty, damaged):  # noqa: F811
-    """Unreadable data is not damage, so the file keeps the name under which it is offered again."""
+    """Unreadable data is not damage, so the file keeps the name under which its import is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
         with contextlib.closing(sqlite3.connect(data / FILE)) as connection:

@@ -1,4 +1,4 @@
-"""Roofs are stored per machine, because one machine's limits do not apply to another."""
+"""Roofs are stored per machine, because the limits of one machine do not apply to another."""
 
 from pathlib import Path
 

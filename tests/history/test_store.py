@@ -1,4 +1,4 @@
-"""Measurements survive, whatever happens to the store."""
+"""Measurements survive no matter what happens to the store."""
 
 import os
 import signal
@@ -304,7 +304,7 @@ def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkey
 
 @pytest.mark.parametrize("written", [0, 8])
 def test_runs_that_a_store_refuses_become_recordings_next_to_it(tmp_path, monkeypatch, written):
-    """The recording includes the part of the run that the store already has, with each event once."""
+    """The recording includes the part of the run that the store already has, and contains each event once."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
     for event in events[:written]:

@@ -1,5 +1,5 @@
-"""A run that could not be saved in the history is reported in red in the first line, and by a command's exit
-code.
+"""A run that could not be saved in the history is reported in red in the first line, and through a command's
+exit code.
 """
 
 import contextlib
@@ -129,7 +129,9 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """This holds even for a damaged history: the link leads to the new one, and the old one is next to it."""
+    """This holds even for a damaged history: the link then leads to the new history, and the old one is next
+    to it.
+    """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
     filled(elsewhere, 3)
@@ -152,7 +154,7 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Reading the header only matters for large files: five gigabytes took as long as reading all of them."""
+    """Only the header is read: reading all five gigabytes would take too long."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):

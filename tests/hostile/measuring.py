@@ -10,7 +10,7 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""First number of the worker's payloads. Each supply cycles through the kinds."""
+"""First number of the worker's payloads. Each supply cycles through the kinds of payload."""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {
@@ -31,7 +31,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        # Send only this text in full: the others would repeat the cost of the separate sanitizing tests.
+        # Send only this text in full: with others, this test would take as long as the sanitizing tests.
         whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 

@@ -170,7 +170,7 @@ HUGE = {
 
 
 class Supply:
-    """An endless supply of payloads with unique tokens. `made` are those already handed out."""
+    """An endless supply of payloads with unique tokens. made: the payloads handed out so far."""
 
     def __init__(self, kinds: dict[str, str] = KINDS, first: int = 0) -> None:
         self._kinds = itertools.cycle(kinds.items())

@@ -20,7 +20,7 @@ def through_the_door(event: Event) -> Event:
 
 
 class HostileRunner(ScriptedRunner):
-    """Sends only hostile text. nodes, logs: number of each in a run."""
+    """Sends only hostile text. nodes, logs: how many of each a run contains."""
 
     def __init__(
         self, on_event: Callable[[Event], None], supply: Supply, *, nodes: int = 60, logs: int = 60
@@ -37,7 +37,7 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Ready(machine=self.answers, import_s=1, start_s=1))
 
     def add(self, host: str) -> object:
-        """Add another host, which announces itself."""
+        """Add another host, which then announces itself."""
         self._on_event(Warming(stage=self.supply.text(), elapsed_s=0.0, origin=host))
         self._on_event(Ready(machine=scene.machine(self.supply), import_s=1, start_s=1, origin=host))
         self._on_event(WorkerExited(code=1, message=self.supply.text(), origin=host))

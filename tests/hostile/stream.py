@@ -47,7 +47,7 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
         elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
-            pass  # Textual ends a line of a full screen this way, followed by a cursor move
+            pass  # Textual ends each line of a full screen in this way, and then moves the cursor
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1

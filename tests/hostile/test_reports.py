@@ -78,7 +78,7 @@ def test_reports_contain_only_text(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # Each line starts with the report's own markup, whatever the texts in the line contain.
+        # Each line starts with the report's own markup, no matter what the texts in the line contain.
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
@@ -154,7 +154,7 @@ def test_commands_print_text_alone(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """The output does not go to a terminal, but text in a log must be clean too."""
+    """The output does not go to a terminal, but even text in a log must be clean."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

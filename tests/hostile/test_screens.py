@@ -1,6 +1,6 @@
 """Every page and view of the lab with hostile external text: each piece of each line is plain text.
 
-The visible payloads are counted by the tokens at their start.
+Visible payloads are counted by the token with which each starts.
 """
 
 import itertools
@@ -162,7 +162,7 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
 async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
-        # running it shows the names that it defines
+        # running the code shows the names that it defines
         (tmp_path / f"{name}.py").write_text("from somewhere import *\n")
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
@@ -198,7 +198,7 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
 
 
 async def test_hostile_paths_are_shown_as_text(tmp_path):
-    """File names chosen by somebody else, for a document, a preset and a recording."""
+    """File names chosen by another person, for a document, a preset and a recording."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

@@ -31,7 +31,7 @@ BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
 class Sight:
     """The terminal's input as text without control sequences, and the visible tokens.
 
-    No emulator keeps the screen, because that would take longer than the lab takes to paint.
+    The screen is not emulated, because that would take longer than painting it.
     """
 
     def __init__(self, terminal: Terminal) -> None:
@@ -62,7 +62,8 @@ class Sight:
     def press(self, keys: str) -> bool:
         """Press keys and wait until the screen has changed and is idle; return whether it changed.
 
-        A busy machine responds late, so idling counts only after a change; a key without effect costs IDLE_S.
+        A busy machine responds late, so being idle counts only after a change. A key without effect costs
+        IDLE_S.
         """
         self.news()
         self._shown = ""
@@ -103,10 +104,10 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
     [(120, 30, 450, 150), pytest.param(2_000, 250, 5_000, 300, marks=pytest.mark.long)],
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
-    """many: number of placement rows and of log lines. least: minimum number of payloads that were visible,
-    some of each kind.
+    """many: number of placement rows, and of log lines. least: minimum number of payloads that must become
+    visible, some of each kind.
 
-    lines: of a screen so tall that a few paints show hundreds of payloads.
+    lines: height of the screen, so tall that a few paints show hundreds of payloads.
     """
     size = (COLUMNS, lines)
     supply = Supply()
@@ -139,7 +140,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press("\x1b")
         sight.press("o")
         sight.press("000_article.md\r")
-        sight.see("findings")  # a page that opens later would consume the last key
+        sight.see("findings")  # a page that opened later would consume the last key
         sight.page()
         sight.press("\x1b")
         sight.press("y")

@@ -1,5 +1,5 @@
-"""One wheel for all journeys of a session, and one home for each. A failure report contains everything that
-the user saw.
+"""One wheel for all journeys of a session, and one home for each. The report of a failure contains everything
+that the user saw.
 """
 
 import shutil
@@ -40,8 +40,8 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """Yield a user who has measured this machine's limits before, which saves some seconds on each
-    first run.
+    """Yield a user who has already measured this machine's limits, which saves some seconds on each first
+    run.
     """
     shutil.copytree(machine, newcomer.home / DATA / machine.name)
     return newcomer
@@ -49,7 +49,7 @@ def user(newcomer: User, machine: Path) -> User:
 
 @pytest.fixture(scope="session")
 def machine(programs: Path) -> Path:
-    """Return the folder with this machine's limits, as a user has measured them."""
+    """Return the folder with this machine's limits, as measured by a user."""
 
     def measured(folder: Path) -> dict[str, str]:
         user = User(folder / "home", programs)
@@ -61,7 +61,9 @@ def machine(programs: Path) -> Path:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long stories first if only journeys run, so that the short ones fill the gaps at the end."""
+    """Put the long stories first if only journeys are run, so that the short ones fill the gaps at
+    the end.
+    """
     if all(Path(__file__).parent in item.path.parents for item in items):
         items.sort(key=lambda item: item.get_closest_marker("long") is None)
 

@@ -35,9 +35,7 @@ def page():
 
 
 def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
-    """The page has an answer, a figure for each arm, and a picture, and nothing on it is wider than
-    the page.
-    """
+    """The page has an answer, a figure for each arm, and a picture. Nothing on it is wider than the page."""
     user.run("tuilab run stft-small --budget quick")
     user.run("tuilab export last -o run.html")
     page.goto((user.home / "run.html").as_uri())

@@ -1,4 +1,4 @@
-"""Started by cron, a service or a careless script: no streams, no HOME, no TERM."""
+"""Commands started by cron, a service or a careless script: without streams, HOME or TERM."""
 
 import json
 
@@ -16,7 +16,7 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """The job has no streams, no HOME and no TERM. Its figures are saved in the given folder."""
+    """The job has no streams, no HOME and no TERM. Its figures are saved in the folder that was given."""
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
     user.environment |= {

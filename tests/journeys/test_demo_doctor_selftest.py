@@ -1,4 +1,4 @@
-"""The demo, the doctor and the self-test, wherever they are started."""
+"""The demo, the doctor and the self-test, in every place where they can be started."""
 
 import json
 import subprocess

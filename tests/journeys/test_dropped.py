@@ -1,4 +1,4 @@
-"""The connection drops while the lab measures, and the user returns later."""
+"""The connection drops while the lab is measuring, and the user returns later."""
 
 import pytest
 

@@ -28,7 +28,7 @@ print("trained with", sys.prefix)
 
 @pytest.mark.long
 def test_another_environment_is_measured_and_compared(user: User, elsewhere: Path) -> None:
-    """No file is written in that environment, and each figure names its environment."""
+    """No file is written to that environment, and each figure names its environment."""
     (user.home / "venvs").mkdir()
     (user.home / "venvs" / "mine").symlink_to(elsewhere.parent)
     before = {path: path.stat().st_mtime_ns for path in elsewhere.parent.rglob("*") if path.is_file()}
@@ -49,7 +49,7 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
 
 @pytest.fixture
 def far(user: User, tmp_path: Path):
-    """Set up a host reachable as gpu-07 by ssh, on which this user has tuilab too."""
+    """Set up a host that ssh reaches under the name gpu-07, with tuilab installed for this user."""
     if missing(SSHD, "ssh", "ssh-keygen"):
         pytest.skip("OpenSSH is not installed")
     folder = tmp_path / "sshd"

@@ -1,4 +1,4 @@
-"""README and guide: a journey types every command line in them."""
+"""README and guide: some journey types every command line in them."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """The methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""A user's text for each capitalised placeholder in the papers."""
+"""The text that a user types for each capitalised placeholder in the papers."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
@@ -44,7 +44,7 @@ def typed() -> list[list[str]]:
 
 
 def text_of(given: ast.expr, story: ast.stmt) -> str:
-    """Return a string literal, or the last assignment above a name."""
+    """Return a string literal, or, for a name, the last string assigned to it above."""
     if isinstance(given, ast.Name):
         above = [
             node

@@ -42,7 +42,7 @@ def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
 
 @pytest.mark.long
 def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
-    """Shows phases, placement, an op's kernels, the machine's roofs, and the GPUs to compare with."""
+    """Covers phases, placement, an op's kernels, the machine's roofs, and the GPUs for comparison."""
     assert "CPU" in user.run("tuilab explain stft-small").out
     assert "GPU" in user.run("tuilab explain MatMul --dtype int32").out
     against = user.run("tuilab run stft-small --against h100 --budget quick --mode graph --device CPU").out
@@ -56,7 +56,9 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """If a list of presets is stopped, each preset that finished before is saved too."""
+    """If a command that measures a list of presets is stopped, every preset that had finished is saved as
+    well.
+    """
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

@@ -28,8 +28,9 @@ sys.exit(3)
 
 
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
-    """The program runs as if unwatched: input, output and exit code are the same. The page appears at the end
-    and is saved.
+    """The program runs as if it were not watched: input, output and exit code are the same.
+
+    The page appears at the end and is saved.
     """
     user.write("train.py", TRAIN.replace("float(sys.argv[1])", "5"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
@@ -49,7 +50,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Neither loses any data, and the history stays intact."""
+    """Neither of them loses data, and the history stays intact."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)

@@ -25,9 +25,9 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Seconds that a command's processes have to end after the command."""
+"""Seconds within which a command's processes must end after the command."""
 STARTING_S = 0.5
-"""Seconds that a starting process has to leave its parent's group."""
+"""Seconds within which a starting process must leave its parent's group."""
 SHARES = {
     "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
     "tuilab check": "copies of the command itself, which nothing signals",
@@ -82,7 +82,7 @@ def environment_with_tensorflow(folder: Path) -> Path:
 
 
 class Group(threading.Thread):
-    """Reads from /proc which processes a running command starts in its own group."""
+    """Reads from /proc which processes a running command starts within its own group."""
 
     def __init__(self, leader: int) -> None:
         super().__init__(daemon=True)
@@ -113,8 +113,8 @@ class Group(threading.Thread):
 
 
 class User:
-    """A simulated user with a home folder, and a record of everything that the user saw. Of the tests'
-    variables, only PATH is passed on.
+    """A simulated user with a home folder, and a record of everything that the user saw. Of the test
+    process's environment variables, only PATH is passed on.
     """
 
     def __init__(self, home: Path, programs: Path) -> None:
@@ -184,10 +184,10 @@ class User:
         beside: bool = False,
         **more: Any,
     ) -> Done:
-        """Run a command line to its end. Fails on another exit code, on a traceback, and on remaining
-        processes.
+        """Run a command line to its end.
 
-        beside: True if another process of the user runs meanwhile.
+        Fails on another exit code, on a traceback, and on remaining processes. beside: whether another
+        process of the user is running meanwhile.
         """
         if typed is not None:
             more["stdin"] = subprocess.PIPE
@@ -279,7 +279,7 @@ class User:
     # Processes that remain
 
     def processes(self) -> list[psutil.Process]:
-        """Return processes with this home, or in a folder below it."""
+        """Return the processes that have this home, or that are in a folder below it."""
         found = []
         for process in psutil.process_iter():
             try:

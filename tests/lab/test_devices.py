@@ -1,4 +1,4 @@
-"""Samples of the machine's devices: the figures they contain, and the figures they leave out."""
+"""Samples of the machine's devices: the figures that they contain, and those that they omit."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

@@ -54,7 +54,9 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Advance the running loop's clock and run the callbacks that become due, without waiting."""
+    """Return a function that advances the running loop's clock and runs the callbacks that become due,
+    without waiting.
+    """
     now: list[float] = []
 
     async def pass_(seconds: float) -> None:

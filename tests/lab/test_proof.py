@@ -68,7 +68,10 @@ def test_the_first_call_is_compared_with_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Covers the twenty calls of a loop and the steps of a training. Unobserved calls give no factor."""
+    """Covers the twenty calls in a loop, and the steps of a training run.
+
+    Calls that were not observed give no factor.
+    """
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"
     made = shown("TL104", loop, arm(first_call_s=20e-3, median_s=1e-3))
@@ -159,8 +162,8 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
 
 
 class Bench:
-    """A fake runner for a machine with these devices. Answers each request for arms with figures, and records
-    the requests.
+    """A fake runner for a machine with these devices. It answers each request for arms with figures, and
+    records the requests.
     """
 
     def __init__(self, *gpus: str) -> None:

@@ -38,7 +38,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives a replay. most: number of events received one by one since the last rewind."""
+    """Receives a replay. most: the largest number of events received one by one since a rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -131,7 +131,7 @@ async def test_unreadable_rounds_are_reported_and_skipped(tmp_path):
 
 
 async def test_rounds_are_not_shown_before_their_time():
-    """The rounds came 20 ms apart; a busy machine may show them later."""
+    """The rounds were 20 ms apart. A busy machine may show them later, but not earlier."""
     screen, shown = Screen(), []
     begun = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""A machine's limits are measured after its first answer, and any request from the user interrupts that."""
+"""A machine's limits are measured after its first answer, and any request from the user interrupts this."""
 
 import asyncio
 from pathlib import Path

@@ -77,7 +77,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds are too few for the request, so the end is not shown in green.
+    # Six rounds are too few for the request, so the end of the run is not shown in green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -104,14 +104,15 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
     made.clock.now += 10
     made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
-    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls; so far, calls took 2.7 s in 20 s.
+    # A size four times as large takes four times as long: 4 × (0.1 + 2) s of calls. So far, calls have taken
+    # 2.7 s in 20 s.
     assert status(made).text.endswith("about 62 s left")
     made.clock.now += 50
     assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Two sizes were measured, one of them too roughly. So two are left, and each takes about 26 s."""
+    """Two sizes were measured, one of them too roughly. So two sizes are left, and each takes about 26 s."""
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
@@ -179,7 +180,8 @@ def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
         made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=256.0 * size**2)))
         made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=1e-4))
         made.clock.now += 3
-    # A call of 65,536 tokens is 1.1e12 FLOP, 11 s; at least five of them, and 3 s for each remaining size.
+    # A call with 65,536 tokens takes 1.1e12 FLOP and 11 s. There are at least five of them, plus 3 s for each
+    # remaining size.
     assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
@@ -419,7 +421,7 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
     assert next_steps(made)[0] == f"{{run}} {'measures 3 imprecise sizes' if sweep else 'continues this run'}"
-    if sweep:  # it was stopped at the first size
+    if sweep:  # the sweep was stopped at the first size
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
         assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 imprecise size")

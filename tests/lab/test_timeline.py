@@ -29,7 +29,7 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 
 
 def test_computing_is_drawn_at_any_nesting_depth():
-    """The op's launch is nested deeper than there are tracks, so the last track shows the computing
+    """The op's launch is nested deeper than there are tracks, so the last track shows the computation
     instead.
     """
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]

@@ -1,4 +1,4 @@
-"""The meaning of a missing field in a message, a saved run or a preset, because older files have fewer
+"""Missing fields in a message, a saved run or a preset keep their meaning, because older files have fewer
 fields.
 """
 
@@ -57,7 +57,7 @@ def test_verdicts_have_the_same_mark_and_word_everywhere() -> None:
 
 
 def test_omitted_fields_keep_their_meaning() -> None:
-    """A new field is allowed; `python -m tests.model.test_absent` records it."""
+    """New fields are allowed; `python -m tests.model.test_absent` records them."""
     now, kept = absent(), json.loads(KEPT.read_text())
     assert {name: now.get(name, "no default") for name in kept} == kept
     assert len(kept) > 100

@@ -1,4 +1,4 @@
-"""Which arms a selection yields, and their names."""
+"""The arms that a selection yields, and their names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

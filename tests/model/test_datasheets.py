@@ -1,4 +1,4 @@
-"""The table of GPUs: every figure has a source, and names are found in any spelling."""
+"""The table of GPUs: every figure has a source, and GPUs are found by any spelling of their names."""
 
 import pytest
 
@@ -54,7 +54,9 @@ def test_unknown_figures_are_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""Products of square matrices with PyTorch 2.7 to 2.9, contributed by owners; the best of five sizes."""
+"""Products of square matrices with PyTorch 2.7 to 2.9, contributed by the owners of the GPUs. Each is the
+best of five sizes.
+"""
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),
     (
@@ -108,8 +110,9 @@ def test_no_published_stream_is_faster_than_memory(name: str, moved: int, second
 @pytest.mark.parametrize(
     ("family", "seconds"),
     [
-        # Kernels launched in sequence, by NVBench: the same table, and a histogram of four elements
-        # (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060 Laptop).
+        # Kernels launched in sequence, measured with NVBench: the same table, and a histogram of four
+        # elements (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060
+        # Laptop).
         ("Blackwell", 2.015e-6),
         ("Blackwell", 2.275e-6),
         ("Ampere", 5.161e-6),

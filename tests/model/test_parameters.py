@@ -1,4 +1,4 @@
-"""A parameter's declaration decides which values are valid, wherever they come from."""
+"""A parameter's declaration decides which values are valid, no matter where they come from."""
 
 import pytest
 from hypothesis import given

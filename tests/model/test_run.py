@@ -1,4 +1,4 @@
-"""A run's state is a fold over its events, so a replay equals the live run."""
+"""A run's state is a fold over its events, so a replay gives the same state as the live run."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""External text contains nothing that a terminal or markup parser would act on."""
+"""External text is cleaned of everything that a terminal or markup parser would act on."""
 
 import unicodedata
 

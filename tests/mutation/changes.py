@@ -1,5 +1,5 @@
-"""Small changes to the program that falsify the output for users: an operator, a condition, a
-number, a word.
+"""Small changes to the program that make its output wrong for users: to an operator, a condition, a number, a
+word.
 """
 
 import ast
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOMS = ("analysis", "history", "lab", "model", "report")
 """The packages that produce figures and sentences."""
 
-# Replace `<` with its opposite rather than `<=`: users rarely notice whether a limit is inclusive.
+# Replace `<` with its opposite rather than with `<=`: users rarely notice whether a limit is inclusive.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),
@@ -61,7 +61,7 @@ class Change:
 
 
 def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> list[Change]:
-    """Return `number` changes, evenly spread over these packages, the same for the same seed.
+    """Return `number` changes, evenly spread over these packages; the same seed gives the same changes.
 
     A line is chosen by its content, so the other choices remain when a line is added, moved or removed.
     """
@@ -139,7 +139,7 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """Yield a change of the text between two columns (bytes) of one line, if it contains `before`
+        """Yield a change of the text between two columns (bytes) of one line, if it contains `before` exactly
         once.
         """
         raw = self._lines[line - 1].encode()

@@ -10,7 +10,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute to the test everything from the start of its fixtures to their end."""
+    """Attribute to the test everything from the set-up of its fixtures to their tear-down."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

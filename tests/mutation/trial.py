@@ -105,14 +105,14 @@ class Copy:
         file = self.folder / change.file
         before = file.read_text()
         if not order or not in_body(before, change.line):
-            # Code that runs at import belongs to no test, so try the package's own tests.
+            # Code that runs at import belongs to no test, so run the package's own tests.
             order = [f"tests/{room}"]
         file.write_text(change.applied(before))
         try:
             status = self.pytest("-x", *order)
         finally:
             file.write_text(before)
-        # A change that breaks imports looks like missing tests.
+        # If a change breaks imports, pytest reports the tests as missing.
         if status == NOT_FOUND and self.pytest("--collect-only", *order) == NOT_FOUND:
             raise RuntimeError(f"{change}: pytest does not find {order}")
         return status not in (0, NONE_COLLECTED)

@@ -1,5 +1,5 @@
-"""The papers are correct: references are up to date, links are valid, commands exist, and the
-local ones run.
+"""The papers are correct: references are up to date, links are valid, commands exist, and local
+commands run.
 """
 
 import json
@@ -48,8 +48,8 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Valid exit codes: a document has findings; an unknown GPU lists the known ones; a claim is not
-confirmed.
+"""Valid exit codes, where they are not 0: a document has findings; an unknown GPU lists the known ones; a
+claim is not confirmed.
 """
 
 # Commands that other tests run, each with its test.
@@ -104,7 +104,7 @@ ELSEWHERE = {
 }
 
 
-# Prose that names a command without its arguments.
+# Prose that names a command without arguments.
 NAMED = {
     "tuilab check", "tuilab check --explain", "tuilab check --explain CODE", "tuilab check --rules", "tuilab export",
     "tuilab run FILE.py:FUNCTION", "tuilab history import", "tuilab history save",
@@ -185,7 +185,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
     """Checks paths in back quotes; a path with a capitalised word is the user's own."""
     if paper.name == "CHANGELOG.md":
-        return  # the changelog also names paths that no longer exist
+        return  # the changelog may also name paths that no longer exist
     for text in re.findall(
         r"(?<!`)`((?:tuilab|tests|docs|presets)/[\w./-]+)`", FENCE.sub("", paper.read_text())
     ):

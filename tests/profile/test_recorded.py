@@ -1,4 +1,4 @@
-"""Profiles of real GPUs, read from a folder next to the repository, which does not contain them."""
+"""Profiles of real GPUs, read from a folder next to the repository, because they are not part of it."""
 
 import gzip
 from collections import Counter

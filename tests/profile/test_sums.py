@@ -1,4 +1,4 @@
-"""Dividing a call's time into parts, for synthetic and random profiles."""
+"""A call's time is divided into parts, for synthetic and random profiles."""
 
 import pytest
 from hypothesis import given
@@ -155,7 +155,7 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
     out = share(main, stream(event("sgemm_128x64", 30, 90, correlation_id=5)))
     assert op_micros(out) == {"MatMul": 60}
     assert out.devices == {"GPU:0": 60 * MICRO} and out.on_device == {"compute": 60 * MICRO}
-    # The host's part is the launch; after 30 µs the GPU computes, whatever the host does.
+    # The host's part is the launch; after 30 µs the GPU computes, no matter what the host does.
     assert micros(out) == {"dispatch": 10, "scheduling": 20, "compute": 60, "sync": 10}
     [row] = ops(out)
     assert (row.device, row.count, row.phase) == ("GPU:0", 1, "compute")
@@ -191,7 +191,7 @@ def test_gpu_events_without_a_launch_name_their_op() -> None:
 
 
 def test_a_shortened_table_still_counts_every_op() -> None:
-    """A graph of 1,000 ops was reported as running 500."""
+    """A graph of 1,000 ops used to be reported as running 500."""
     rows = [
         OpTime(op=("Tanh", "Mul")[i % 2], name=f"node_{i}", device="GPU:0", phase="compute", count=1.0,
                seconds=1e-6, busy_s=2e-6)

@@ -33,7 +33,7 @@ class Sshd:
         shutil.copy(folder / "userkey.pub", folder / "authorized")
         self._write_configurations()
         if os.geteuid() == 0:
-            Path("/run/sshd").mkdir(exist_ok=True)  # sshd drops its privileges there
+            Path("/run/sshd").mkdir(exist_ok=True)  # sshd needs this folder to drop its privileges
         self.process = subprocess.Popen(
             [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")],
             stdin=subprocess.DEVNULL,
@@ -67,7 +67,7 @@ class Sshd:
         )
 
     def _wait(self) -> None:
-        for _ in range(1_200):  # a busy machine starts it slowly
+        for _ in range(1_200):  # on a busy machine, it starts slowly
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return

@@ -74,7 +74,7 @@ def measured(state: RunState) -> bool:
 
 
 def cut(app: LabApp) -> None:
-    """Kill the ssh process, as a dropped connection does."""
+    """Kill the ssh process, like a dropped connection."""
     found = [child for child in psutil.Process().children() if child.name() == "ssh"]
     assert found
     for child in found:

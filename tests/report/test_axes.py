@@ -1,4 +1,4 @@
-"""Axes grow without jumping, and their ticks are round and fit."""
+"""Axes grow without jumping; their ticks are round numbers and fit."""
 
 import math
 from itertools import pairwise

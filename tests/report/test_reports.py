@@ -1,4 +1,4 @@
-"""An exported run: every format has the same content, and none can attack its reader."""
+"""An exported run: every format has the same content, and none can harm its reader."""
 
 import csv
 import io

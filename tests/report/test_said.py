@@ -1,4 +1,4 @@
-"""The exact text of reports for given figures: each column, each digit, each unit."""
+"""The exact text of reports for given figures: every column, digit and unit."""
 
 import re
 

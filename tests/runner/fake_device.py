@@ -1,6 +1,6 @@
 """A worker without TensorFlow on a machine with three GPUs, which opens the requested ones.
 
-Arguments: number of rounds, and seconds of each.
+Arguments: the number of rounds, and the seconds of each.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""A worker per device: first one at a time, and then all at once, counting only overlapping rounds."""
+"""A worker per device: they measure one at a time at first, and then all at once, counting only overlapping
+rounds.
+"""
 
 import asyncio
 import sys
@@ -132,7 +134,7 @@ spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, ma
 
 @given(a=spans, b=spans)
 def test_counted_rounds_lie_within_the_rounds_of_both_workers(a, b):
-    """Uses two fake workers: (start of their rounds, length of each)."""
+    """Uses two fake workers, each given by the start of its rounds and the length of each."""
     overlap = Overlap(["a", "b"])
     told: list[tuple[int, str, e.Event]] = []
     for name, (begin, lengths) in {"a": a, "b": b}.items():

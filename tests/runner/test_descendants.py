@@ -1,5 +1,5 @@
-"""No process that a worker's code starts outlives the worker, however it was started and whichever ends
-first.
+"""No process that a worker's code starts outlives the worker, no matter how it was started and which of them
+ends first.
 """
 
 import asyncio

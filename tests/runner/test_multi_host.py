@@ -1,4 +1,4 @@
-"""Several hosts as one run: each measures its own arms, and a host that disconnects ends only those."""
+"""Several hosts as one run: each measures its own arms, and if a host disconnects, only its arms end."""
 
 import asyncio
 import sys
@@ -138,7 +138,7 @@ async def test_only_a_purely_local_run_may_outlive_the_lab():
         )
         await party.measure(request)
     await party.close()
-    # Each remote host saves its own part, but the listener saves everything.
+    # Each remote host saves its own part, but the listener on this machine saves everything.
     assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 

@@ -70,8 +70,8 @@ def behaves(name: str):
 
 
 def exists(pid: int) -> bool:
-    """Return whether the process runs. A process that has ended but was not yet reaped by init does not
-    count.
+    """Return whether the process runs. A process that has ended but has not been reaped yet does
+    not count.
     """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -264,8 +264,8 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
 )
 async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
-    """Only a worker that holds a model's file is kept, because a fresh one would have to read the
-    file again.
+    """A worker that has grown is kept only if it holds a model's file, because a fresh one would have to read
+    the file again.
     """
     monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
     await rig.ready()

@@ -1,5 +1,5 @@
-"""Environments of one machine take turns: only one works at a time, rounds are paired, fresh processes are
-synchronised.
+"""Environments of one machine take turns: only one works at a time, rounds are paired, fresh processes start
+together.
 """
 
 import asyncio

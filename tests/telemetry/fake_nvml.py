@@ -31,7 +31,7 @@ def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[...,
 
 
 class FakeNvml:
-    """The names of pynvml that tuilab uses.
+    """Replaces the names of pynvml that tuilab uses.
 
     answers: the result of each call, or a function. refuse: maps a call to the error that it raises.
     """

@@ -46,7 +46,7 @@ def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch:
     fake.counters = [5_000, 12_000]
     second = session.sample(0)
     assert (second.link_sent, second.link_received) == (2_000.0, 5_000.0)
-    fake.counters = [0, 13_000]  # a counter that overflowed
+    fake.counters = [0, 13_000]  # this counter has overflowed
     assert session.sample(0).link_sent is None
 
 
@@ -95,7 +95,7 @@ def test_throttling_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
 @pytest.mark.parametrize(
     ("own", "use", "others"),
     [
-        (42, {42: 80, 7: 0}, []),  # process 7 holds a context and computes nothing
+        (42, {42: 80, 7: 0}, []),  # process 7 holds a context but computes nothing
         (42, {42: 80, 7: 30}, [7]),
         (42, {7: 30}, [7]),
         (1, {42: 80, 7: 0}, []),  # in a container, the driver knows this process by another id

@@ -2,7 +2,7 @@
 
 Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an asciinema
 recording (version 2), with its last picture in tests/pictures. It shows the terminal each time the lab is
-idle; durations are set here, so that a film is the same on every machine.
+idle; durations are fixed here, so that a film is the same on every machine.
 """
 
 import asyncio
@@ -184,7 +184,7 @@ def svg(title: str, shown: Sequence[Line]) -> str:
 
 
 class FilmRunner(RecordedRunner):
-    """Plays the recorded runs, with as many rounds as the film's signals allow, so that viewers can
+    """Plays the recorded runs, with as many rounds as the film's signals allow, at a pace that viewers can
     follow.
     """
 

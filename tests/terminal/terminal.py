@@ -27,8 +27,8 @@ COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
 class Terminal:
     """A terminal with a program, whose output is read continuously and kept.
 
-    controlling: this is the program's controlling terminal, so closing it sends HUP. answers: reply to a
-    request for the cursor position, as a real terminal does.
+    controlling: whether this is the program's controlling terminal, so closing it sends HUP. answers: reply
+    to a request for the cursor position, as a real terminal does.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            # Once loaded, GNU readline sets these variables to the size of the terminal in which the tests
+            # Once loaded, GNU readline sets these variables to the size of the terminal from which the tests
             # were started.
             env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
@@ -122,7 +122,7 @@ class Terminal:
     def shows(self, *words: str) -> bool:
         """Return whether each of the words is on the screen, or in a message over it."""
         text = self.text
-        # A message is at the right, after a bar, with its sentences wrapped into lines.
+        # A message is shown at the right, after a bar, with its sentences wrapped.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
         message = " ".join(parts)
         return all(word in text or word in message for word in words)

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's round count. Its name contains the word that a lab looks for among a process's
-arguments.
+"""The file with the worker's round count. Its name contains the word for which a lab searches the arguments
+of processes.
 """
 
 

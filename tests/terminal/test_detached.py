@@ -1,4 +1,4 @@
-"""A lab in tmux whose terminal is detached and attached again while it measures."""
+"""A lab in tmux whose terminal is detached and attached again while it is measuring."""
 
 import shlex
 import subprocess

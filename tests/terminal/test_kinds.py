@@ -1,4 +1,4 @@
-"""Kinds of terminals: 256 colours, ASCII-only console, no colour, too small, and resized."""
+"""Kinds of terminals: with 256 colours, an ASCII-only console, without colour, too small, and resized."""
 
 import re
 from pathlib import Path

@@ -14,7 +14,7 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""Matches the first line while a run continues, or after it is over, because a small run may end between two
+"""Matches the first line while a run continues or after it has ended, because a small run may end between two
 checks.
 """
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
@@ -45,8 +45,8 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Repeat an action until it has its effect, because arriving events may move the focus or the target of a
-    click.
+    """Repeat an action until it has its effect, because events that arrive may move the focus or the target
+    of a click.
     """
     for _ in range(3):
         act()
@@ -57,7 +57,7 @@ def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[]
 
 
 def closed(terminal: Terminal, words: str) -> None:
-    """Press Escape alone, and wait until the thing that it closes is gone."""
+    """Press Escape alone, and wait until the thing that it closes has disappeared."""
     terminal.press(ESCAPE)
     terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 
@@ -76,7 +76,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         if size[0] < 100:
             terminal.press("p")
             terminal.see("001 Poor performance")
-        terminal.press(ENTER)  # The first preset, with the quick budget.
+        terminal.press(ENTER)  # open the first preset, with the quick budget
         measured(terminal, "256")
         terminal.press("i")
         terminal.see("▸samples")
@@ -85,7 +85,8 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        terminal.see("caveats")  # the leading arm depends on the machine
+        # do not wait for an arm's name, because the leading arm depends on the machine
+        terminal.see("caveats")
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")
         terminal.press("]]")
@@ -100,7 +101,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         terminal.press("u")
         measured(terminal, "256", DONE)
         terminal.press("s")
-        # before that, a stop would cancel the request, and no run would have started
+        # an earlier stop would cancel the request, and no run would have started
         terminal.see("size 1 of")
         terminal.press("x")
         terminal.see("stopped after")

@@ -1,4 +1,4 @@
-"""The lab in typical remote use: on the far side of real ssh, inside tmux, with a real worker."""
+"""The lab in typical remote use: reached through real ssh, inside tmux, with a real worker."""
 
 import os
 import shlex

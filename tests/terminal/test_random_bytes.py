@@ -1,6 +1,6 @@
 """Random bytes on the lab's terminal during a run: the lab survives, and the run ends with all its rounds.
 
-Short by default; `--long` sends two thousand inputs, and as many random mouse reports. They exclude keys and
+Short by default; `--long` sends two thousand inputs, and as many random mouse reports. These exclude keys and
 clicks that end the lab or the run.
 """
 
@@ -31,7 +31,7 @@ def strings(rng: random.Random, count: int):
             rng.choice(PIECES) if rng.random() < 0.6 else bytes(rng.choices(harmless, k=rng.randint(1, 40)))
             for _ in range(rng.randint(1, 6))
         ]
-        # Ends an open sequence, which would otherwise consume the next input or become a key.
+        # Ends an open sequence, which would otherwise swallow the next input or become a key.
         yield b"".join(pieces) + b"\x1b\\"
 
 
@@ -85,7 +85,7 @@ def test_random_input_leaves_the_lab_and_the_run_intact(tmp_path, request, storm
         for data_sent in storm(rng, count):
             send(terminal, data_sent)
             sent += len(data_sent)
-            # Give the lab time between the input and its measuring.
+            # Give the lab some time to measure between inputs.
             begun = measured.stat().st_size
             terminal.until(lambda begun=begun: measured.stat().st_size > begun or begun == rounds, 60)
             assert terminal.process.poll() is None, terminal.last_words

@@ -1,4 +1,4 @@
-"""Signals that the kernel sends with a hangup, and that a shell sends to a job that it continues."""
+"""Signals that the kernel sends with a hangup, and that a shell sends to a job when it continues the job."""
 
 import signal
 from pathlib import Path
@@ -12,7 +12,9 @@ pytestmark = pytest.mark.terminal
 
 @pytest.mark.parametrize("ends", ["key", "line"])
 def test_a_continue_signal_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
-    """Otherwise, a second key-reading thread would outlive the lab, and spin on a terminal that has gone."""
+    """Otherwise, a second thread that reads keys would outlive the lab and spin on a terminal that
+    is gone.
+    """
     with scripted(tmp_path) as terminal:
         terminal.see("ready")
         for _ in range(5):

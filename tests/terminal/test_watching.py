@@ -130,7 +130,7 @@ def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.S
 
 @pytest.mark.slow
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
-    """The first steps appear soon after they happened, followed by the results from a profiler window."""
+    """The first steps appear soon after they happen, followed by the results from a profiler window."""
     with watching(tmp_path, TRAINS) as terminal:
         terminal.see("• step")
         terminal.see("compute on CPU", "profiling")
@@ -146,7 +146,7 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """An unmodified Keras `fit` gives its whole training step, with the batch as a slider."""
+    """An unmodified Keras `fit` provides its whole training step, with the batch size as a slider."""
     text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
     with watching(tmp_path, text, (80, 24)) as terminal:
         terminal.see("Keras step takes")

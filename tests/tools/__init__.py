@@ -1,1 +1,1 @@
-"""Scripts for developers; no tests."""
+"""Scripts for developers, without tests."""

@@ -1,12 +1,13 @@
-"""Record the checker's findings in a folder of documents, compare records, score them against labels.
+"""Records the checker's findings in a folder of documents, compares records, and scores them against labels.
 
-    python -m tests.tools.checked record FOLDER RECORD.jsonl
-    python -m tests.tools.checked compare OLD.jsonl NEW.jsonl
-    python -m tests.tools.checked score FOLDER LABELS.tsv
+python -m tests.tools.checked record FOLDER RECORD.jsonl
+python -m tests.tools.checked compare OLD.jsonl NEW.jsonl
+python -m tests.tools.checked score FOLDER LABELS.tsv
 
-Documents are in `FOLDER/<owner>+<name>/<path>`; they belong to others and are not part of this repository. A line of labels is
-repository, commit, path, line (0: anywhere in it), code, verdict: `fault` was written down before the checker read
-the document; `right`, `pedantic` and `wrong` judge a finding that is not in that list.
+Documents are in `FOLDER/<owner>+<name>/<path>`; they belong to others and are not part of this repository. A
+line of labels is repository, commit, path, line (0: anywhere in it), code, verdict: `fault` was written down
+before the checker read the document; `right`, `pedantic` and `wrong` judge a finding that is not in that
+list.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 SUFFIXES = (".py", ".md", ".txt", ".ipynb", ".rst")
-# Maximum distance in lines between a reader's label and a finding, and codes that readers do not distinguish.
+# Maximum distance in lines between a reader's label and a finding; and codes that readers do not tell apart.
 NEAR = 3
 ALIKE = {"TL105": "TL104", "TL007": "TL001", "TL112": "TL111"}
 KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")

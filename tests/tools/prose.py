@@ -1,4 +1,4 @@
-"""Check the prose of the named files, or of all: `python -m tests.tools.prose [FILE ...]`.
+"""Checks the prose of the named files, or of all files: `python -m tests.tools.prose [FILE ...]`.
 
 Finds banned words, sentences over 30 words in Markdown, and commit subjects over 65 characters.
 """

@@ -49,8 +49,8 @@ def events(
     scale: float = 1.0,
     seed: str = "",
 ) -> Iterator[Event]:
-    """Yield a run's events from start to end. scale: factor by which its arms are slower than the
-    script's.
+    """Yield a run's events from start to end. scale: factor by which its arms are slower than those of the
+    script.
     """
     sweep = Sweep(axes=axes, refine=False) if axes else None
     request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
@@ -98,7 +98,9 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Return rows as in a large graph: most as requested, some elsewhere, some copies, some folded."""
+    """Return rows as in a large graph: most on the requested device, some elsewhere, some copies, some
+    folded.
+    """
     row = PlacementRow(
         arm=ARMS[4].id, node="", op="", kind="op", device="GPU:0", to="", memory="", dtype="float32",
         requested="", reason="", bytes=0, count=1,
@@ -141,8 +143,8 @@ def log_lines() -> list[Log]:
 
 
 def profile(count: int) -> Profile:
-    """Return that many events: loop iterations on the host, each with ops inside, and their kernels on the
-    GPU.
+    """Return a profile with that many events: loop iterations on the host, each with ops inside, and their
+    kernels on the GPU.
     """
     rng = random.Random(1)
     out, at = [], 0.0

@@ -62,7 +62,7 @@ def sliders() -> Iterable[Widget]:
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
         if isinstance(p, Boolean):
-            continue  # shown as a switch, not as a slider
+            continue  # it is shown as a switch, not as a slider
         limits = reach(p, DECLARATION.constraints, values)
         control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":
@@ -83,7 +83,7 @@ def answers() -> Iterable[Widget]:
 
 
 def device() -> Iterable[Widget]:
-    """Return the telemetry of a GPU server after a while."""
+    """Return the telemetry of a GPU server that has been running for a while."""
     yield VerticalScroll(panel := DevicePanel())
     samples = []
     for step in range(40):

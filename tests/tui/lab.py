@@ -69,8 +69,8 @@ async def opened(
 ) -> AsyncIterator[Pilot[int]]:
     """Run the app on a screen of that size, filled and idle. messages: show messages in the corner.
 
-    each: paint every report of a run, so that axes, which only grow, grow the same way each time; otherwise
-    the first two reports and the last, as for a fast run.
+    each: paint every report of a run, so that axes, which only grow, grow the same way each time; otherwise,
+    only the first two reports and the last are painted, as for a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]

@@ -12,7 +12,9 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """Style sheet rules for one set of variables, which apps with other variables cannot clear."""
+    """Style sheet rules for one set of variables. `clear` does nothing, so that apps with other variables
+    cannot remove them.
+    """
 
     def clear(self) -> None:
         pass
@@ -41,8 +43,8 @@ async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
 
 
 async def handled(app: App[object]) -> bool:
-    """Wait until every message is handled and its changes are painted; return whether that took under half a
-    second.
+    """Wait until every message is handled and its changes are painted; return whether that took less than
+    half a second.
     """
     loop = asyncio.get_running_loop()
     for _ in range(250):

@@ -126,8 +126,9 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """Return a sweep recorded with an emulated GPU as SVG, by name. The picture says that the GPU is
-    emulated.
+    """Return a sweep recorded with an emulated GPU as SVG, by name.
+
+    The picture states that the GPU is emulated.
     """
     from tests.emulated_gpu.recorded import PACED
     from tests.emulated_gpu.test_pictures import beside_a_gpu

@@ -79,8 +79,9 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Return an arm's seconds per call. A CPU costs less to start, a GPU less per sample, and copies cost
-    extra.
+    """Return an arm's seconds per call.
+
+    A CPU takes less time to start, a GPU less per sample, and copies take extra time.
     """
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
@@ -100,7 +101,7 @@ class Script:
         seed: str = "",
         failing: Collection[str] = (),
     ) -> None:
-        """scale: factor by which the arms are slower. seed: gives the same scenario other samples.
+        """scale: factor by which the arms are slower. seed: selects other samples for the same scenario.
 
         failing: the modes whose arms raise.
         """
@@ -253,7 +254,7 @@ class ScriptedRunner:
     """Plays scripts at the pace of the event loop.
 
     hold: pause a run after that many rounds until it is cancelled or released. warm: become ready without
-    a call.
+    being asked.
     """
 
     def __init__(

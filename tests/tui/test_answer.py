@@ -216,7 +216,7 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
 
 
 async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
-    """At some widths, the whole answer would fit into the three lines without the tag."""
+    """At some widths, the whole answer would fit on three lines if there were no tag."""
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")

@@ -150,7 +150,7 @@ async def test_the_keys_of_the_tour_guess_and_show_and_move_and_leave(tmp_path):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_lab_opened_with_the_demo_takes_the_guess(tmp_path, size):
-    """On a narrow screen, the new preset's sliders took the focus back."""
+    """On a narrow screen, the new preset's sliders used to take the focus back."""
     app = lab(tmp_path, demo=True, presets=())
     async with opened(app, size) as pilot:
         await press(pilot, app, "1")

@@ -35,7 +35,7 @@ async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
                 await rest(pilot, app)
             shown = text(app)
             seen += bool(WORDS.search(shown))
-            # The summary of a fact-check counts verdicts.
+            # The summary of a fact-check only counts verdicts.
             assert not [line for line in bare(shown) if "measured:" not in line], (keys, bare(shown))
             if keys.endswith("p"):
                 assert f"▸✓ {EMULATED} 1 Small" in shown

@@ -103,7 +103,7 @@ async def test_a_measurement_ending_as_the_page_closes_is_not_an_error(tmp_path,
         cancel, page = app.runner.cancel, app.screen
 
         async def later(run):
-            """Cancel the run only when the page has been removed."""
+            """Cancel the run only after the page has been removed."""
             while page.query("#statements"):
                 await asyncio.sleep(0)
             await cancel(run)

@@ -45,7 +45,7 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """Return the screen's text, after checking that it and its help contain every action's key and no
+    """Return the screen's text, after checking that the screen and its help show every action's key and no
     others.
     """
     help = page(app.screen, app.keymap)

@@ -156,7 +156,10 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
 
 
 async def test_the_screen_never_waits_for_the_worker(tmp_path):
-    """Everything works before the worker is ready. A requested run starts once it is, or can be stopped."""
+    """Everything works before the worker is ready.
+
+    A run that was requested starts once it is ready, and can be stopped before.
+    """
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")

@@ -21,7 +21,9 @@ def test_a_paint_equal_to_the_last_is_not_sent():
 async def test_a_message_that_expires_during_a_key_press_changes_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Textual drops expired items whenever it checks, even during an iteration over them."""
+    """Whenever Textual checks its notifications, it drops expired ones, even during an iteration
+    over them.
+    """
     looks: Iterator[bool] = iter((False, False))
     app = LastingApp()
     async with app.run_test() as pilot:

@@ -24,7 +24,7 @@ LAYERS = [
 
 
 def told(app, mode: str, first: str = "") -> None:
-    """Apply a real worker's reports about a model's graph arm."""
+    """Apply reports from a real worker about a model's graph arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
     layers = tuple(

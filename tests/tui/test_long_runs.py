@@ -1,5 +1,5 @@
-"""Following a growing run costs no more over time, and a long run is summarised outside the
-screen's thread.
+"""Following a run costs no more as the run grows, and a long run is summarised outside the screen's
+thread.
 """
 
 import asyncio
@@ -27,8 +27,9 @@ from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
-"""Rounds whose cost is compared. Uses the least of five rounds before each, because the garbage collector may
-run in one.
+"""Numbers of rounds at which the cost is compared.
+
+Before each, the cheapest of five rounds counts, because the garbage collector may run in one.
 """
 
 

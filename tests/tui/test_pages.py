@@ -97,7 +97,7 @@ async def test_the_palette_finds_an_action_by_what_it_explains_before_presets(tm
 
 
 async def test_the_palette_finds_what_users_call_it(tmp_path):
-    """Users search actions, presets, sliders, exports and findings by the words that people type."""
+    """Users search for actions, presets, sliders, exports and findings in their own words."""
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")

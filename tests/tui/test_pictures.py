@@ -1,5 +1,5 @@
-"""Every view at two sizes with a run; theme colours once. `--snapshot-update` renews the pictures after a
-review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
+"""Every view at two sizes with a run, and the theme colours once. `--snapshot-update` renews the pictures
+after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
 """
 
 from pathlib import Path

@@ -34,7 +34,7 @@ ROOFS = Roofs(
 
 
 def told(app: TestLab) -> None:
-    """Apply a real worker's reports about the current run, other than its figures."""
+    """Apply reports from a real worker about the current run, apart from its figures."""
     state = app.lab.state.shown
     for arm in state.arms.values():
         for point in state.points:
@@ -67,7 +67,7 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
 
 
 async def test_every_roof_in_the_legend_is_drawn_and_the_axis_has_its_unit(tmp_path: Path):
-    """The cache is so fast that, at this arm's intensity, only the arithmetic's roof lies above the arm."""
+    """The cache is so fast that, at this arm's intensity, only the arithmetic roof is above the arm."""
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (120, 40), each=True) as pilot:
         await press(pilot, app, "r w")

@@ -21,7 +21,9 @@ from tuilab.model.run import RunState
 KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
-"""Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would add more."""
+"""Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would
+add more than that.
+"""
 POOLED = ("tasks", "files", "threads")
 """Resources that are pooled, so their number varies."""
 PAGES = (
@@ -88,7 +90,9 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Reads are counted in instructions of SQLite's virtual machine; reading every run would take many."""
+    """Reads are counted in instructions of SQLite's virtual machine; reading every run would take many
+    instructions.
+    """
     steps = 0
 
     def count() -> int:

@@ -164,7 +164,7 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Until then, failures are counted, as with figures; a key shows the reason."""
+    """Until then, failures are shown only as a number, as they are with figures; a key shows the reason."""
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")

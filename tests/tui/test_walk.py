@@ -55,7 +55,7 @@ PASTES = (
 FIRST = LabScreen, WatchScreen
 """Screens from which the lab can be left."""
 RESTS = 12
-"""Maximum number of presses of Escape that leave everything."""
+"""Maximum number of times that Escape is pressed to leave everything."""
 OWN = """\
 import tensorflow as tf
 
@@ -104,7 +104,7 @@ class Walk:
 
     async def key(self) -> None:
         key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
-        # Leaving the lab is not a page, and would end most walks.
+        # Skip the key that leaves the lab: it opens no page, and it would end most walks.
         if key != "q" or self.typing or not isinstance(self.app.screen, FIRST):
             await self.pressed(key)
 
@@ -126,8 +126,8 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        # An unreachable machine whose name was typed at random does not count as an error of the key that
-        # retries it.
+        # If an unreachable machine's name was typed at random, the key that retries it does not count as
+        # failed.
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered and errs: {wrong}"
 
@@ -278,7 +278,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
         async def paced() -> None:
             await step()
-            # Most steps follow immediately, some once a run has figures.
+            # Most steps follow immediately; some wait until a run has figures.
             await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
 
         going.step = paced  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Commands whose questions the session's shared worker answers."""
+"""Runs commands whose questions are answered by the session's shared worker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

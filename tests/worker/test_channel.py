@@ -140,7 +140,7 @@ def test_a_file_about_to_receive_a_run_is_not_touched(tmp_path, store, monkeypat
         found.append(collect(store, tmp_path))
 
     (tmp_path / "r0.new").touch()
-    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # the writer was killed before it wrote
+    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # as if the writer had been killed before it wrote anything
     with monkeypatch.context() as patch:
         patch.setattr("tuilab.spool.write_all", looked_at)
         kept = Spool("r1", str(tmp_path))
@@ -168,7 +168,7 @@ def test_a_detached_run_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
     while not part.exists() or part.read_bytes().count(b'"round"') < 2:
         time.sleep(0.01)
     before = collect(store, folder(tmp_path))
-    # A worker has its own group, but this one shares the test's, so only the process is signalled.
+    # A worker normally has its own process group, but this one shares the test's, so signal only the process.
     process.terminate()
     process.wait(timeout=10)
     process.stderr.close()

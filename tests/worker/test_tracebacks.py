@@ -1,4 +1,4 @@
-"""The description of an error in user code, whatever its text does."""
+"""Errors in user code are described correctly, no matter what their text does."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Twenty-one models: declared correctly, run in every possible arm, with the model's own numbers and sums
-that add up.
+"""Twenty-one models: declared correctly, run in every possible arm, with the model's own results, and with
+parts that add up.
 
 Five small ones by default; `--long` runs all.
 """
@@ -29,7 +29,9 @@ from tuilab.workloads.base import Unavailable
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 TOUCH = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1.0, rounds=3, limit_s=1.0)
 XLA_RTOL = 2e-3
-"""XLA orders sums differently. On a CPU, eager and graph calls give exactly the model's own bits."""
+"""Relative tolerance for XLA, which orders sums differently. On a CPU, eager and graph calls give exactly the
+model's own bits.
+"""
 
 EACH = [
     pytest.param(name, marks=() if made.small else pytest.mark.long, id=name) for name, made in MODELS.items()
@@ -85,7 +87,7 @@ def test_a_model_runs_in_all_expected_arms_and_its_parts_add_up(tf, worker, tmp_
 
 
 def tell(name: str, result: RunResult) -> None:
-    """Print a row of the table that `-rP` shows."""
+    """Print a row of the table, which `-rP` shows."""
     ran = [arm for arm in result.arms if arm.status == "ok"]
     layers = sum(layer.share for layer in result.model.layers)
     near = max((bound.seconds / arm.median_s for bound in result.bounds for arm in ran), default=0.0)

@@ -1,4 +1,4 @@
-"""Each kind of model file is measured with inputs that its layers accept, or rejected with a message."""
+"""Every kind of model file is measured with inputs that its layers accept, or is rejected with a message."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ class Scale(keras.layers.Layer):
     def call(self, x):
         return x * self.by
 """
-"""A user's own layer, for `--code`."""
+"""A user's own layer, passed with `--code`."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Made:
     """A model and the expected results.
 
     parameters: its sliders except the dtype. lacks: what cannot run (a mode, a mode of a variant, a variant
-    in a precision), with a word from the reason. trains: it has a training step. signature: follows the
-    folder's name. small: quick to measure.
+    in a precision), with a word from the reason. trains: it has a training step. signature: appended to the
+    folder's name. small: it is quick to measure.
     """
 
     save: Save

@@ -43,7 +43,7 @@ def cubic(y, predicted):
 def swish2(x):
     return x * keras.ops.sigmoid(2 * x)
 """
-"""A user's own classes and functions, for `--code`."""
+"""A user's own classes and functions, passed with `--code`."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Kind:
     """A model file. It is measured with `values`, unless `refused` has words from the message that rejects
     it.
 
-    says: words from a sentence about the measured model. inputs: what each input contains, in words. code:
-    the file for `--code`. given: the arguments of `--input`.
+    says: words from a sentence about the measured model. inputs: a description of each input's contents.
+    code: the file for `--code`. given: the arguments of `--input`.
     """
 
     save: Save
@@ -207,8 +207,9 @@ def weights_only(tf: Any, folder: Path) -> Path:
 
 
 def _own(folder: Path) -> dict[str, Any]:
-    """Write and run the file, registered under the folder's name, because a worker keeps the classes that an
-    earlier `--code` registered.
+    """Write a file with the user's own code and run it, registered under the folder's name.
+
+    The name must be unique, because a worker keeps the classes that an earlier `--code` registered.
     """
     text = OWN.replace('"own"', f'"{folder.name}"')
     (folder / "own.py").write_text(text)

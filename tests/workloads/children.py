@@ -4,9 +4,7 @@ import sys
 
 
 def echo(pipe, settings):
-    """Answer each message with itself and the settings; print text that is not an answer; leave on
-    request.
-    """
+    """Answer each message with itself and the settings; print text that is not an answer; exit on request."""
     while True:
         message = pipe.take()
         print("this goes to the log", flush=True)

@@ -1,4 +1,4 @@
-"""Workloads built in this process, without a worker. Tests check their numbers, not their times."""
+"""Workloads built in this process, without a worker. Tests check their results, not their times."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,5 +1,5 @@
-"""Measures how much memory arms really take. Run as a program, it prints (declared, seen) bytes for each
-case.
+"""Measures how much memory arms really take. As a program, it prints the declared and the measured bytes for
+each case.
 """
 
 import gc
@@ -53,7 +53,7 @@ def peak(name, variant, mode, given):
 if __name__ == "__main__":
     tf.linalg.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
     start = psutil.Process().memory_info().rss
-    # Freed memory may not return to the system, so the cases are ordered by size.
+    # Freed memory may not be returned to the system, so the cases are ordered by size.
     for case in json.loads(sys.argv[1]):
         declared, seen = peak(*case)
         print(json.dumps([declared, seen - start]), flush=True)

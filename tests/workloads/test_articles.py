@@ -1,4 +1,4 @@
-"""The articles' examples, run as intended, contain the same ops as the arms that represent them.
+"""The articles' examples, run as intended, contain the same ops as the corresponding arms.
 
 The bodies are the articles' own: the statements of the example that define the computation, taken from its
 text, with fewer images and without obstacles (a pause that never ends, a function that does not exist).
@@ -30,7 +30,7 @@ def example(document: str, number: int) -> ast.Module:
 
 
 def run(module: ast.Module, until: str = "", **given: Any) -> dict[str, Any]:
-    """Return the names that the example's statements bind, up to the one that names `until`; loops are
+    """Return the names that the example's statements bind, up to the statement that names `until`; loops are
     omitted.
     """
     kept: list[ast.stmt] = []
@@ -90,7 +90,7 @@ def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
         if name not in (
             "RepeatDataset",
             "OptionsDataset",
-        ):  # only our pipeline repeats, and sets the allowed rewrites
+        ):  # only our pipeline repeats, and sets which rewrites are allowed
             steps.append(name)
         if "Map" in name:
             body += of_graph(dataset._map_func.function.graph)
@@ -181,7 +181,7 @@ def test_ops_on_the_cpu(make: Any, tf: Any) -> None:
 
 def test_compression(make: Any, tf: Any) -> None:
     called(example("003", 1), "tf.io.compress")
-    assert not hasattr(tf.io, "compress")  # zlib does what the author meant
+    assert not hasattr(tf.io, "compress")  # use zlib, which does what the author meant
     made = make("compression", "zlib", "eager", elements=1_024, level=6)
     packed = made.call().numpy().tobytes()
     assert len(zlib.decompress(packed)) == 4 * 1_024

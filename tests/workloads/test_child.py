@@ -1,4 +1,4 @@
-"""Child processes are started and asked, and never left behind."""
+"""Child processes are started, answer messages, and are never left behind."""
 
 import time
 
@@ -13,7 +13,7 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """Return the processes started since the test began; other tests of the session have processes too."""
+    """Return the processes started since the test began. Other tests in the session have processes too."""
     before = set(psutil.Process().children())
     return lambda: [child for child in psutil.Process().children() if child not in before]
 
@@ -35,7 +35,7 @@ def test_an_ended_child_is_an_error_and_waiting_can_be_interrupted():
             child.ask({"leave": True})
     finally:
         child.close()
-    child = Child("time:sleep", {})  # it never answers
+    child = Child("time:sleep", {})  # this child never answers
     asked = []
 
     def stop():
@@ -69,8 +69,9 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     (rival,) = born()
 
     def used(enough=None):
-        """Return the processor seconds that the rival uses in 0.4 s; with `enough`, wait until it has used
-        that many.
+        """Return the processor seconds that the rival uses in 0.4 s.
+
+        With `enough`, wait until it has used that many.
         """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:

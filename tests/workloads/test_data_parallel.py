@@ -1,4 +1,4 @@
-"""Data-parallel training: the same numbers as on one device, and the work on the right devices."""
+"""Data-parallel training: the results are the same as on one device, and the work is on the right devices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The declaration that a user's function yields."""
+"""The declaration derived from a user's function."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Workloads are discovered: shipped ones, and those of installed packages."""
+"""Workloads are discovered, both shipped ones and those of installed packages."""
 
 import subprocess
 import sys

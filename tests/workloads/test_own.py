@@ -1,6 +1,4 @@
-"""A user's file in a real worker: it is declared and measured, and its errors are reported with their own
-messages.
-"""
+"""A user's file in a real worker: it is declared and measured, and its errors keep their own messages."""
 
 import uuid
 
@@ -17,7 +15,7 @@ from tuilab.model.scenario import Budget, Scenario
 pytestmark = pytest.mark.real_worker
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
 ONE = ArmSelection(devices=("CPU:0",))
-"""Each mode on one device."""
+"""Selects each mode on one device."""
 
 FILE = '''
 from typing import Annotated
@@ -81,7 +79,7 @@ def declare(worker, file):
 
 
 def run(worker, file, chosen=ONE, **given):
-    """Return the state of a run of these arms. given: the parameters."""
+    """Return the state of a run of these arms. given: the parameter values."""
     declared = declare(worker, file)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

@@ -1,4 +1,4 @@
-"""Input pipelines: the batches they deliver, when they work, and the facts they report."""
+"""Input pipelines: the batches that they deliver, when they work, and the facts that they report."""
 
 import os
 import time
@@ -18,8 +18,9 @@ IN_MEMORY = [v for v in VARIANTS if v != feed.FROM_MEMORY]
 
 
 def pairs(left, right, usual):
-    """Return every pair from the two lists as a test parameter. Pairs other than the usual ones run in long
-    mode.
+    """Return every pair from the two lists as a test parameter.
+
+    All pairs except the usual ones run only in long mode.
     """
     return [
         (a, b) if (a, b) in usual else pytest.param(a, b, marks=pytest.mark.long) for a in left for b in right
@@ -39,12 +40,12 @@ def some_images(pixels="uint8", count=40):
 @pytest.mark.parametrize("variant", IN_MEMORY)
 def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, variant, mode, pixels):
     made = make("input_pipeline", variant, mode, device="CPU:1", **PLAIN, pixels=pixels)
-    if variant != "python-loop":  # this variant maps nothing
+    if variant != "python-loop":  # this variant does not use `map`
         assert (made.facts["mapped-python-runs"], made.facts["map-device"]) == (1, "CPU")
     want = np.concatenate([some_images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
-    # The first images depend on how many were drawn before, but their order does not.
+    # How many images were drawn before determines the first images, but not their order.
     start = next(i for i in range(40) if np.allclose(want[i], got[0], atol=1e-6))
     np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
 
@@ -101,7 +102,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
 def test_the_host_cost_grows_as_requested_and_changes_no_image(tf):
     assert burn.burn(tf, 0) is None
     small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
-    # The time per byte depends on the machine's load, the number of inflated bytes on the request.
+    # The time per byte depends on the machine's load, but the number of inflated bytes only on the request.
     assert 0 < 2 * int(small.inflated) < int(large.inflated)
     assert 0 < small.cost_s < large.cost_s
     image = tf.random.uniform((4, 4, 3))

@@ -1,4 +1,6 @@
-"""The shipped presets: every example of the documents, and every preset runs on a host without a GPU."""
+"""The shipped presets: every example in the documents has one, and every preset runs on a host
+without a GPU.
+"""
 
 import uuid
 
@@ -21,7 +23,7 @@ from tuilab.workloads import find
 FOUND = catalogue.load(shipped_folder())
 PRESETS = {preset.name: preset for preset in FOUND.presets}
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
-"""Long enough to build and time every arm twice, too short for a figure."""
+"""A budget long enough to build and time every arm twice, but too short for a figure."""
 
 SMALLER = {
     "contention": {"side": 128},
@@ -43,22 +45,22 @@ SMALLER = {
     "tiny-ops": {"ops": 20},
     "too-large-tensor": {"bytes": 2**25, "step": 2**23},
 }
-"""Values that show the same as the preset's own values, in a tenth of the time."""
+"""Values that show the same as the preset's own values in a tenth of the time."""
 
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter does not exist
-    ("python-in-map", 0): "refuted",  # traced once
+    ("python-in-map", 0): "refuted",  # Python code is traced only once
     ("host-op-in-chain", 0): "confirmed",  # an op without a GPU kernel
-    ("float64-matmul", 0): "undecided",  # the kernel exists, and the article says might
+    ("float64-matmul", 0): "undecided",  # the kernel exists, but the article only says "might"
     ("int32-matmul", 0): "confirmed",  # the kernel is missing
     ("too-large-tensor", 0): "refuted",  # ResourceExhaustedError is not a RuntimeError
     ("host-compression", 2): "confirmed",  # decompression has no GPU kernel
     ("host-compression", 3): "refuted",  # tf.io.compress does not exist
     ("gpu-compression", 0): "confirmed",  # decompression has no GPU kernel
     ("gpu-compression", 2): "refuted",  # gen_custom_ops does not exist
-    ("device-memory", 0): "refuted",  # a name, not an object
-    ("device-memory", 1): "refuted",  # current and peak
-    ("stft-windows", 0): "undecided",  # every window's ops have GPU kernels, and the article says may
+    ("device-memory", 0): "refuted",  # the function takes a name, not an object
+    ("device-memory", 1): "refuted",  # the result has the keys `current` and `peak`
+    ("stft-windows", 0): "undecided",  # every window's ops have GPU kernels, but the article only says "may"
     ("string-ops", 0): "confirmed",  # no GPU kernel
     ("string-ops", 1): "confirmed",
 }
@@ -74,14 +76,14 @@ TIMED = {
     ("tfrecord", 0),
     ("python-loop", 0),
 }
-"""Claims judged by CPU figures."""
+"""Claims that are judged by CPU figures."""
 
 
 ALIKE = {
-    # mixed-precision also trains
+    # mixed-precision is a training preset too
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
-    "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are input pipelines too
+    "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are also input pipelines
 }  # fmt: skip
 """Presets whose arms each take half a second to build; other presets cover these workloads in the
 usual run.

@@ -1,4 +1,4 @@
-"""The STFT agrees with NumPy's."""
+"""The STFT agrees with a NumPy implementation."""
 
 import numpy as np
 import pytest

@@ -13,7 +13,7 @@ from tuilab.tui.widgets.table import Table
 
 
 class Bench(App[None]):
-    """An app with one widget. said: the messages of a slider or table, in order."""
+    """An app with one widget. said: the messages that a slider or table posted, in order."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()

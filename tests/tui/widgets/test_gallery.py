@@ -73,7 +73,7 @@ def fits(widget: LineWidget) -> None:
     if width < 1 or height < 1:
         return
     lines = widget.paint(width, height)
-    if width >= 30 and height >= 4:  # below any usable size, overflow is cut off at the edge
+    if width >= 30 and height >= 4:  # smaller sizes are unusable, and overflow is cut off at the edge
         assert len(lines) <= height, (widget, widget.size)
         assert max(map(width_of, lines), default=0) <= width, (widget, widget.size)
     drawn = "".join(widget.render_line(y).text for y in range(height))

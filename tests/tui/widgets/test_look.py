@@ -156,7 +156,7 @@ def test_the_hues_differ_for_colour_blind_users():
             [seen(hue_color(f"{family}{i}", dark), matrix) for i in range(3)] for family in ("cpu", "gpu")
         )
         for one, other in itertools.product(cpu, gpu):
-            # Such an eye can only distinguish blue from yellow.
+            # Such eyes can only tell blue from yellow.
             assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2
 
 

@@ -32,7 +32,7 @@ class Clock:
 
 
 class Channel:
-    """Records the events that the engine sends, and when."""
+    """Records the events that the engine sends, and their times."""
 
     def __init__(self, clock: Clock) -> None:
         self.events: list[Event] = []
@@ -48,9 +48,7 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: seconds of the canary's computation, as a function of the
-    clock.
-    """
+    """A bench with simulated time. song_s: seconds of the canary's computation, given the clock."""
 
     def __init__(
         self, budget: Budget = QUICK, song_s: Callable[[float], float] = lambda now: 50e-6, **request: object

@@ -1,4 +1,4 @@
-"""Caveats about figures, in words, and only when justified."""
+"""Caveats about figures are put in words, and given only if justified."""
 
 import pytest
 

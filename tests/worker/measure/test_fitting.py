@@ -1,4 +1,4 @@
-"""The largest batch from the measured peaks of smaller ones."""
+"""The largest batch is derived from the measured memory peaks of smaller ones."""
 
 import math
 
@@ -15,7 +15,9 @@ def test_a_straight_line_is_extended() -> None:
 
 
 def test_copies_of_weights_at_small_batches_do_not_flatten_the_line() -> None:
-    """Peaks of a layer with 16 MiB of weights whose call takes 24 KiB per example: 6,034 fit."""
+    """Uses the peaks of a layer with 16 MiB of weights whose call takes 24 KiB per example, so that 6,034
+    examples fit.
+    """
     tried = [
         Tried(32, 50_333_440, 17_048_576), Tried(128, 50_333_440, 18_866_176), Tried(350, 50_333_440, 19_653_632),
         Tried(1_088, 51_389_440, 33_563_648), Tried(3_431, 117_449_728, 50_340_864),
@@ -24,7 +26,7 @@ def test_copies_of_weights_at_small_batches_do_not_flatten_the_line() -> None:
 
 
 def test_a_chunk_larger_than_its_tensor_does_not_steepen_the_line() -> None:
-    """Peaks of a convolution whose call takes 320 KiB per example."""
+    """Uses the peaks of a convolution whose call takes 320 KiB per example."""
     tried = [
         Tried(32, 10_496_512, 2_107_648),
         Tried(128, 41_953_792, 8_399_104),

@@ -1,6 +1,6 @@
 """Programs with parts of a set length, compared with their account: phases, and the bound.
 
-A sleep or loop on a busy machine takes longer than requested, so a part is compared with the rest of its
+On a busy machine, a sleep or loop takes longer than requested, so a part is compared with the rest of its
 call, which is known to be short.
 """
 
@@ -57,7 +57,7 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""The set time of the phase. It never takes less, but takes more on a busy machine."""
+"""The time set for the phase. The phase never takes less, but may take more on a busy machine."""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
@@ -96,7 +96,7 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
     for _ in range(TRIES):
         account = measured(worker, name)
         seen.append({part.phase: round(part.seconds * 1e3, 3) for part in account.parts})
-        # If the machine behaved differently during the profile, the account has a note, so measure again.
+        # If the account has a note, the machine behaved differently during the profile, so measure again.
         if not account.note and least <= account.share(phase) <= most and _as_set(account, name):
             assert largest(account) == BINDS[phase], seen
             return

@@ -1,5 +1,5 @@
-"""The layer to which an op belongs, in graphs named by Keras and TensorFlow; the work of each, computed by
-hand.
+"""Tests to which layer an op belongs, in graphs named by Keras and TensorFlow, and the work of each layer,
+computed by hand.
 """
 
 from typing import Any
@@ -168,7 +168,7 @@ def test_products_match_the_published_counts(tf, name, published):
 
 
 def test_an_encoder_matches_the_count_by_hand(tf):
-    """Per token and layer: four projections, scores and their sum, up and down."""
+    """Per token and layer: four projections, scores and their sum, and the products up and down."""
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))
     for _ in range(depth):

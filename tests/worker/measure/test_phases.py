@@ -73,7 +73,7 @@ def test_the_python_clock_stops_inside_tensorflow_code(tmp_path: Path) -> None:
     clock = OwnClock((str(tmp_path),))
     whole = OwnClock(("/nowhere",))
     assert whole.time(lambda: work(0.0)) > 3 * clock.time(lambda: work(0.0))
-    # A function that TensorFlow calls back is user code again.
+    # A function that TensorFlow calls back counts as user code again.
     assert clock.time(lambda: work(0.02, busy)) >= 0.02
     assert clock.time(lambda: busy(0.02)) >= 0.02
 
@@ -90,7 +90,7 @@ def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None
 
 @pytest.mark.parametrize(("op", "profiled"), [("MatMul", True), ("While", False)])
 def test_a_long_call_of_a_graph_with_few_ops_is_profiled(tf: Any, op: str, profiled: bool) -> None:
-    """The trip count of a data-dependent loop is unknown."""
+    """A graph with a data-dependent loop is not profiled, because its trip count is unknown."""
     simulation = Simulation()
     simulation.bench.context.tf = tf
     case = Case(call=lambda: tf.linalg.matmul([[1.0]], [[1.0]]))

@@ -1,4 +1,4 @@
-"""Published timings of whole workloads on real GPUs are above their bounds, but not far above."""
+"""Published timings of whole workloads on real GPUs are above their bounds, but not by much."""
 
 import pytest
 

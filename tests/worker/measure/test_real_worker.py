@@ -18,7 +18,7 @@ from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
 
 pytestmark = pytest.mark.real_worker
 
-# Stop after six rounds, whatever they show, because of the time limit on a busy machine.
+# Stop after six rounds in any case, because of the time limit on a busy machine.
 SHORT = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=9.0, rounds=6, limit_s=20.0)
 
 
@@ -209,7 +209,7 @@ def test_a_wrong_parameter_is_named(worker: Worker) -> None:
 
 
 def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
-    """Watch a run and request one stop; the returned list then contains the time of the request."""
+    """Watch a run and request one stop; the returned list contains the time of the request afterwards."""
     times: list[float] = []
 
     def watch(event: Event) -> None:
@@ -312,18 +312,18 @@ def test_two_axes_make_a_grid(worker: Worker) -> None:
 def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     budget = Budget(name="quick", warm_s=0.02, warm_limit_s=0.1, precision=0.05, rounds=10, limit_s=2.0)
     sweep = Sweep(axes=(Axis("size", (50, 1_000)),))
-    for _ in range(3):  # on a busy host, the first attempt may not distinguish the two
+    for _ in range(3):  # on a busy host, the first attempt may not tell the two apart
         asked = request("probe", probe("level"), probe("growing"), sweep=sweep, budget=budget)
         state = fold(worker.measure(asked))
         if added := [int(point.values["size"]) for point in state.points[2:]]:
             break
     assert added and all(50 < size < 1_000 for size in added)
-    # The constant arm takes 300 µs, and the arm whose time grows with the size crosses it there.
+    # The arm with the growing time crosses the arm that always takes 300 µs here.
     assert min(abs(size - 300) for size in added) < 60
 
 
 def test_strings_run_in_a_graph_and_not_in_xla(worker: Worker) -> None:
-    """If XLA had to compile it, a later call would end the process."""
+    """If XLA had to compile the function, a later call would end the process."""
     file = Path(__file__).parents[2] / "contradictions" / "own.py"
     asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)
     state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:strings"))))

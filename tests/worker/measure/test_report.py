@@ -1,4 +1,6 @@
-"""When events are sent: rounds buffered, other events at once and in order, waiting for the screen."""
+"""When events are sent: rounds are buffered, other events are sent at once and in order, and the worker waits
+for the screen.
+"""
 
 import threading
 import time

@@ -1,4 +1,6 @@
-"""Rounds of simulated cells: order, stopping, fairness to slow cells, the canary, failures, a stop."""
+"""Rounds of simulated cells: order, stopping, fairness to slow cells, the canary, failures and
+cancellation.
+"""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Which cell takes a turn: cheap cells are not starved by expensive ones, nor the reverse."""
+"""Which cell takes a turn: expensive cells do not starve cheap ones, or vice versa."""
 
 import itertools
 

@@ -1,5 +1,5 @@
-"""The self-test's own decisions: the limits that chance allows, the effect of load, and broken engines that
-fail it.
+"""Tests the self-test's own decisions: its tolerance for chance, its response to load, and that broken
+engines fail it.
 """
 
 import math
@@ -44,8 +44,8 @@ def test_no_more_is_demanded_than_the_noise_allows() -> None:
     ("spread", "grows", "slows", "passes"),
     [
         (0.005, 0.06, 0.0, True),
-        (0.06, 0.06, 0.0, True),  # uneven: few are detected, as expected
-        (0.005, 0.0, 0.0, False),  # the growth is missed
+        (0.06, 0.06, 0.0, True),  # uneven times: few drifts are detected, as expected
+        (0.005, 0.0, 0.0, False),  # the engine misses the growth
         (0.03, 0.01, 0.0, False),
         (0.005, 0.06, 0.05, False),  # steady spins seem to become slower
     ],
@@ -110,7 +110,9 @@ def test_a_check_that_raises_is_reported_as_failed() -> None:
 
 
 def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This holds even if calls of a quiet moment follow roofs of a busy one and exceed them."""
+    """No call exceeds a roof, even if the roofs were measured at a busy moment and the calls at a
+    quiet one.
+    """
     device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
     slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
     works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}

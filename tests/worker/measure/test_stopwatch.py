@@ -1,4 +1,4 @@
-"""A block's seconds: the duration of the calls, without synchronising."""
+"""A block's seconds are the duration of its calls, without the cost of synchronising."""
 
 import gc
 

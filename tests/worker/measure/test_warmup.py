@@ -1,4 +1,4 @@
-"""Warm-up: until timings are steady, with few calls if a call is long."""
+"""The warm-up lasts until timings are steady, and makes few calls if a call takes long."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -90,7 +90,7 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     scenario = Scenario("halving", {}, f"{file}:halving")
     state = run(worker, scenario, *arms)
     works = [state.arms[arm.id].work[0] for arm in arms]
-    trips = 3  # 8, 4, 2, 1
+    trips = 3  # the sizes are 8, 4, 2, 1
     assert works[0].flop == pytest.approx(trips * 2 * 32**3, rel=0.15)
     assert [work.flop for work in works] == [works[0].flop] * 3
     assert not any(work.uncounted for work in works) and "eager" in works[1].note
@@ -178,7 +178,7 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """A start that was measured in a slow minute may take longer than a whole call in a fast one."""
+    """The start of a call, measured in a slow minute, may take longer than a whole call in a fast one."""
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}
     earlier = msgspec.structs.replace(cpu, launch_s=slow, copied_s=slow)

@@ -1,4 +1,6 @@
-"""`explain` against results found by hand, a second reading of the registry, and TensorFlow's placer."""
+"""`explain` is compared with results found by hand, a second reading of the registry, and TensorFlow's
+placer.
+"""
 
 import json
 from collections.abc import Callable
@@ -50,8 +52,8 @@ KNOWN = {
     "input-pipeline": {"MapDataset": "-"},
     "resource": {"IteratorGetNext": "float32", "QueueDequeueV2": "float32"},
 }  # fmt: skip
-"""Ops and dtypes of TensorFlow 2.21, by the code of the reason why a GPU of a CUDA build runs them or does
-not.
+"""Ops and dtypes of TensorFlow 2.21, by the code of the reason why a GPU runs them, or does not, in a CUDA
+build.
 """
 PAIRS = [
     (op, "" if dtype == "-" else dtype, code)
@@ -203,7 +205,8 @@ def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -
         there,
         *(Node(op, op, "GPU:0", memory="CPU:0", gpu=False, reason=host, **asked) for op in ("Max", "Range")),
         Node("s", "Sum", "CPU:0", gpu=False, reason="no GPU kernel for int32", **asked),
-        Node("p", "Decode", "CPU:0"),  # in an input pipeline, it does not matter whether a GPU would run it
+        # for an op in an input pipeline, it does not matter whether a GPU would run it
+        Node("p", "Decode", "CPU:0"),
     )
     cpu = ArmPlacement(arm="c", label="CPU graph", requested="CPU:0", device="CPU:0", nodes=nodes)
     gpu = ArmPlacement(arm="g", label="GPU graph", requested="GPU:0", device="GPU:0", nodes=nodes)

@@ -55,7 +55,7 @@ def explained(seen: Observation) -> None:
 
 
 def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Seen, tf: Any) -> None:
-    """The truth is the partitioned graph, from the run metadata of a separate function."""
+    """The expected result is the partitioned graph, from the run metadata of a separate function."""
     from tensorflow.python.eager import context as eager
 
     def split(a: Any) -> Any:
@@ -90,7 +90,7 @@ def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Se
 
 
 def test_a_fused_op_is_still_the_op_that_does_the_work(seen: Seen, tf: Any) -> None:
-    """The log shows the optimised op; a document's statements about the original op apply to it."""
+    """The log shows the optimised op, but a document's statements about the original op still apply."""
     bias, kernel = tf.ones((SIDE,)), tf.random.normal((3, 3, 4, SIDE))
     products = {
         "MatMul": (lambda x: tf.matmul(x, x), (SIDE, SIDE)),
@@ -124,7 +124,7 @@ def test_a_variable_keeps_its_ops_on_its_device(seen: Seen, tf: Any) -> None:
 
 
 def test_copies_are_rows_with_bytes_unless_made_once_in_the_first_call(seen: Seen, tf: Any) -> None:
-    """Covers an eager op and an XLA program, with a tensor that each call creates; and a call without
+    """Covers an eager op and an XLA program whose input tensor is created in each call, and a call without
     any op.
     """
     with tf.device("/CPU:0"):
@@ -180,9 +180,7 @@ def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) ->
 
 
 def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, tf: Any) -> None:
-    """Covers a gradient through a function with an XLA program, and one function that is called three
-    times.
-    """
+    """Covers a gradient through a function with an XLA program, and a function that is called three times."""
     inner = tf.function(lambda x: tf.sin(x) * 2.0, jit_compile=True)
     outer, power = tf.function(lambda x: inner(x) + 1.0), tf.function(lambda x: tf.exp(x))
     x = tf.ones((4,))
@@ -201,7 +199,7 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """This holds in any scope that the data set is created in, unless an op requests a device itself."""
+    """This holds in any scope in which the data set is created, unless an op requests a device itself."""
 
     def mapped(number: Any) -> Any:
         root = tf.sqrt(tf.cast(number, tf.float32))
@@ -226,7 +224,7 @@ def test_code_without_tensorflow_has_no_device(seen: Seen) -> None:
 
 
 def test_observing_placement_leaves_nothing_behind(seen: Seen, tf: Any) -> None:
-    """No hook, option or second trace remains, not even after a call that raises."""
+    """No hook, option or second trace remains, even after a call that raises an error."""
     from tensorflow.python.eager import context as eager
     from tensorflow.python.eager import execute
     from tensorflow.python.framework import ops

@@ -1,4 +1,4 @@
-"""Reasons, forecasts and rows as pure functions: no TensorFlow."""
+"""Reasons, forecasts and rows, tested as pure functions without TensorFlow."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The arithmetic of a program that XLA compiled, counted in its text."""
+"""The arithmetic of a program that XLA compiled, counted from its text."""
 
 import pytest
 

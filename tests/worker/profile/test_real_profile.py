@@ -1,4 +1,4 @@
-"""Profiles of real arms: sums, phases, and the files that other tools open."""
+"""Profiles of real arms: sums, phases, and files for other tools."""
 
 import gzip
 import json
@@ -62,13 +62,13 @@ def test_op_times_add_up_to_the_call_or_the_rest_is_named(worker: Worker, mode: 
         apart = abs(profile.ops_s - profile.measured_s) > 0.1 * profile.measured_s
         beside = {p.phase: p.share for p in profile.phases if p.phase not in ("compute", "input_wait")}
         heaviest = max(beside, key=lambda phase: beside[phase], default="")
-        # If other processes use the processors for a while, a profile's two calls may differ from the
+        # If other processes use the processors for a while, the two profiled calls may differ from the
         # unprofiled ones.
         told = not apart or heaviest in profile.rest or "profile" in profile.rest
         assert told or not last, profile
         if told:
             break
-    # For such a long signal, the kernels dominate, whatever else the machine does.
+    # For such a long signal, the kernels dominate, no matter what else the machine does.
     assert profile.account is not None and profile.account.share("compute") > 0.5
 
 
