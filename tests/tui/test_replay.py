@@ -1,6 +1,8 @@
 """A replay by its keys: pause, step, seek, speed; no accidental key replaces it."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
@@ -128,3 +130,36 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
         await press(pilot, app, "r")
         (said,) = (note.message for note in app._notifications)
         assert said == f"This is a replay. r again measures {state.settings.title} on this machine."
+
+
+async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
+    """The first `r` shows the rest of the replay, so that nothing is measured twice."""
+    app = lab(tmp_path, rounds=ROUNDS, hold=6)
+    async with opened(app) as pilot:
+        state = app.screen.lab.state
+        await pilot.press("r")
+        await until(pilot, lambda: state.shown.rounds == 6)
+        await pilot.press("x")
+        await until(pilot, lambda: state.shown.status == "cancelled")
+        run = state.shown.run
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        state, playback = app.screen.lab.state, app.screen.lab.playback
+        await pilot.press("R")
+        await rest(pilot, app)
+        await pilot.press("enter")
+        await until(pilot, lambda: playback.replay and state.shown.run == run)
+        await press(pilot, app, "comma home r")
+        await until(pilot, lambda: state.shown.status == "cancelled" and state.shown.rounds == 6)
+        assert state.replay and not app.runner.measured
+        assert "next: r continues this run" in text(app)
+        await press(pilot, app, "r")
+        (more,) = app.runner.measured
+        assert more.id == run and more.worker and not state.replay and state.shown.rounds > 6
+
+
+def test_an_unopened_views_key_is_named_in_a_sentence():
+    """A sweep's steps name a key of the Sweep view, which may not have been opened yet."""
+    words = "from tuilab.tui.keys import worded; print(worded('{sweep.measure} {view-sweep}', {}))"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["enter", "3"]

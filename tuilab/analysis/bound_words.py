@@ -131,7 +131,7 @@ def _clause(bound: GpuBound) -> str:
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None and _open(bound):
         if bound.busy[1] > MOST_TIMES:
-            return "could be faster, but its upper limit is unknown"
+            return f"could be faster, but no upper limit below {MOST_TIMES}× is known"
         return f"could be at most {significant(bound.busy[1], 2)}× faster"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:

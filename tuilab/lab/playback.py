@@ -28,11 +28,16 @@ class Playback:
         if started is None:
             return
         self._state.begin_replay(label(started), started)
+
+        def receive(event: Event) -> None:
+            self._state.replay_continues = replay.continues
+            self._show(event)
+
         self.replay, self._warned = replay, False
         self._told(Change.SETTINGS | Change.WORKER)
         self._playing = asyncio.ensure_future(
             replay.play(
-                self._show,
+                receive,
                 self._state.rewind,
                 lambda: not self._state.summing,
                 lambda rounds: self._told(self._state.take(rounds)),
@@ -52,6 +57,13 @@ class Playback:
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared
+
+    def to_the_end(self) -> bool:
+        """Show the rest of a stopped run, so that it can be continued; return False if there is none."""
+        replay = self.replay
+        if replay is None or not replay.stopped or replay.over:
+            return False
+        return self.command(lambda shown: shown.seek(shown.rounds))
 
     def end(self) -> bool:
         """End the replay; return False if there is none."""

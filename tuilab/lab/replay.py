@@ -59,6 +59,8 @@ class Replay:
         """True until `pause` is called again, or `step` or `seek`."""
         self.speed = 1.0
         """Speed relative to the original."""
+        self.saved = False
+        """True if the history has the run, so that it can be continued."""
 
     @property
     def started(self) -> RunStarted | None:
@@ -85,6 +87,17 @@ class Replay:
     def over(self) -> bool:
         """True after everything has been shown."""
         return (self._at if self._goal is None else self._goal) == self._steps[-1]
+
+    @property
+    def continues(self) -> bool:
+        """True if all of a saved run that was stopped is on the screen, so that it can be continued."""
+        return self.stopped and self._at == self._steps[-1]
+
+    @property
+    def stopped(self) -> bool:
+        """True if the history has the run and the run was stopped."""
+        ends = [part.status for part in self._parts if isinstance(part, Finished)]
+        return self.saved and ends[-1:] == ["cancelled"]
 
     def _part(self, at: int) -> int:
         """Return the index of the part that contains the step; at the end, the last."""
@@ -243,6 +256,7 @@ def load(store: Store, name: str) -> Replay:
         run = import_file(store, expanded(name))[0]
     try:
         replay = Replay(store.parts(run))
+        replay.saved = name.startswith(RUN)
     except sqlite3.Error as error:
         raise InputError("history", str(error), "a readable history") from None
     if replay.started is None:

@@ -161,6 +161,8 @@ class LabState:
     """The demo is asking for a guess: verdicts are hidden until it reveals the result."""
     replay: str = ""
     """The replay's label; "" for a live run."""
+    replay_continues: bool = False
+    """The replay has shown all of a saved run that was stopped, so that the run can be continued."""
     beside: bool = False
     """Whether `sum_up` runs in a thread while the run on the screen is `long`."""
     summing: bool = False
@@ -321,7 +323,9 @@ class LabState:
         from tuilab.lab import resume
 
         shown, settings, machine = self.shown, self.settings, self.machine
-        if self.replay or self.running or settings is None or machine is None or shown.machine is None:
+        if self.running or settings is None or machine is None or shown.machine is None:
+            return None
+        if self.replay and not self.replay_continues:
             return None
         result = self.result()
         sure = result.confidence if result is not None else None
@@ -333,10 +337,12 @@ class LabState:
             return None
         devices = settings.devices(machine, self.hosts.machines)
         arms = settings.request(devices, budget or self.budget).arms
-        if set(shown.arms) != {arm.id for arm in arms} or machine.key != shown.machine.key:
+        same_arms = bool(self.replay) or set(shown.arms) == {arm.id for arm in arms}
+        if not same_arms or machine.key != shown.machine.key:
             return None
         try:
             resume.check_code(shown)
+            resume.check_same(shown.machines, {"": machine})
         except InputError:
             return None
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
@@ -369,7 +375,7 @@ class LabState:
             assert self.settings is not None
             with contextlib.suppress(InputError):
                 self.settings = self.settings.with_values(started.scenario.parameters)
-        self.replay = label
+        self.replay, self.replay_continues = label, False
 
     def rewind(self) -> None:
         """Clear everything that a replay has shown: its events arrive again from the first."""

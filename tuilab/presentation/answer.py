@@ -164,6 +164,10 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if lab_state.guessing and not now.stop:
         return ("guess, or {demo.next} measures",)
     if lab_state.replay:
+        if more := describe_continuation(lab_state):
+            return (more,)
+        if lab_state.replay_is_here and state.sweep is not None:
+            return ("{sweep} repeats the sweep on this machine",)
         if lab_state.replay_is_here:
             return ("{run} measures these settings on this machine",)
         return ("{stop} ends the replay",)

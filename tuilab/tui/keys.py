@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from textual.binding import Binding
 from textual.widget import Widget
@@ -51,10 +52,15 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
 
 def declared() -> Mapping[str, str]:
     """Return every action that can have a key, with its default keys. Loads every screen."""
-    for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
-        importlib.import_module(module.name)
+    _load()
     _learn()
     return _declared
+
+
+@cache
+def _load() -> None:
+    for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
+        importlib.import_module(module.name)
 
 
 def _learn() -> None:
@@ -78,6 +84,8 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
     def key(named: re.Match[str]) -> str:
         if named[1] not in _declared:
             _learn()
+        if named[1] not in _declared:  # it belongs to a view that has not been opened yet
+            declared()
         keys = keymap.get(named[1], _declared.get(named[1], ""))
         name = key_name(keys.partition(",")[0])
         if len(name) > 1 and name.isalpha() and text[: named.start()].endswith((". ", "? ", "! ")):

@@ -19,7 +19,9 @@ class Measuring:
         if reading := self._opener.reading:
             self._opener.run_requested = True
             self._corner.say(f"{reading} is still loading; it will be measured when loaded.")
-        elif self._spared("run"):
+        elif self._lab.playback.to_the_end():
+            self._corner.say("This run was stopped. This is all that was measured; {run} again continues it.")
+        elif self._lab.state.further() is None and self._spared("run"):
             pass
         elif said := under_way(self._lab.state):
             self._corner.say(said)
