@@ -87,7 +87,9 @@ def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
                 with keyed("sweep.axes"):
                     check_value(parameter, value)
         if len(axis.values) < 2 or list(axis.values) != sorted(set(axis.values)):
-            raise InputError(f"sweep.axes.{axis.parameter}", axis.values, "two or more values, ascending")
+            given = ", ".join(map(str, axis.values))
+            expected = f"two or more ascending values, such as {axis.parameter}=256:1M:x4"
+            raise InputError(f"sweep.axes.{axis.parameter}", given, expected)
         points *= len(axis.values)
     if points > MOST_POINTS:
         raise InputError("sweep.axes", points, f"at most {MOST_POINTS} points")

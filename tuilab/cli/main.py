@@ -1,6 +1,7 @@
 """The `tuilab` command. A subcommand's module is loaded only when the subcommand is called."""
 
 import contextlib
+import difflib
 import errno
 import importlib
 import io
@@ -86,6 +87,8 @@ class Lazy(click.Group):
         except click.UsageError as error:
             if meant := with_command(args[0]):
                 raise click.UsageError(meant, ctx) from error
+            if near := difflib.get_close_matches(args[0], COMMANDS, 1):
+                raise click.UsageError(f"{error.message} Did you mean {near[0]}?", ctx) from error
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -234,7 +237,8 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
     text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
-        if any("--set" in param.opts for param in error.ctx.command.params):
+        options = [option for param in error.ctx.command.params for option in param.opts]
+        if "--set" in options and not difflib.get_close_matches(error.option_name, options, 1, 0.8):
             # Users often try to set a model's parameter with an option of the same name, such as `--batch 4`.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."

@@ -8,15 +8,26 @@ from pathlib import Path
 
 import click
 
-from tuilab.model.datasheets import name_of, sheet
+from tuilab.model.datasheets import SHEETS, name_of, sheet
 from tuilab.model.errors import InputError
+from tuilab.model.quantity import size
+
+
+def _known_gpu(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return the name of a GPU in the table; for `help`, list all of them and exit."""
+    if value == "help":
+        for name, gpu in SHEETS.items():
+            click.echo(f"{name:<8} {gpu.name}, {gpu.family}, {size(gpu.memory.value)}")
+        ctx.exit()
+    return name_of(sheet(value)) if value else ""
+
 
 against_option = click.option(
     "--against",
     default="",
     metavar="GPU",
-    callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
-    help="The best case on this GPU, from its data sheet: h100, rtx4090, …",
+    callback=_known_gpu,
+    help="The best case on this GPU, from its data sheet: h100, rtx4090, …; `help` lists all.",
 )
 
 

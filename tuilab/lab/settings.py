@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -400,7 +400,8 @@ def choose(
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
     settings = Settings.of(preset, own).with_arms(**arms)
-    check_arms(msgspec.structs.replace(preset, arms=settings.arms), settings.declaration)
+    with _as_typed():
+        check_arms(msgspec.structs.replace(preset, arms=settings.arms), settings.declaration)
     changes = parse_settings(settings.declaration, given)
     settings = settings.with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
@@ -417,5 +418,19 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
         usual = usual_sweep(settings.preset, settings.declaration)
         return Sweep(axes=usual.axes, refine=usual.refine and refine)
     sweep = Sweep(axes=tuple(parse_axis(settings.declaration, axis) for axis in axes), refine=refine)
-    check_sweep(sweep, settings.declaration)
+    with _as_typed():
+        check_sweep(sweep, settings.declaration)
     return sweep
+
+
+@contextlib.contextmanager
+def _as_typed() -> Iterator[None]:
+    """Name a wrong value as the user types it, not as a preset's file does: `device`, not `arms.devices`."""
+    try:
+        yield
+    except InputError as error:
+        place, _, name = error.where.partition(".")
+        if place == "sweep":
+            parameter = name.rpartition(".")[2].replace("axes", "")
+            raise InputError(f"axis {parameter}".rstrip(), error.value, error.expected) from None
+        raise InputError(name.removesuffix("s"), error.value, error.expected) from None

@@ -608,9 +608,8 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     kind, inner = part["class_name"], part.get("config")
     module, registered = part.get("module"), part.get("registered_name")
     if kind in _CODE:
-        raise InputError(
-            name, f"a {shown} layer, which runs code from the file", "--trust, if you trust the file"
-        )
+        what, expected = f"a {shown} layer, which runs code from the file", "Keras' own layers, or --trust"
+        raise InputError(name, what, expected, f"it has {what}. If you trust the file, add --trust")
     if isinstance(inner, dict):
         table = next((inner[key] for key in _TABLES if not _is_table(inner.get(key))), None)
         if table is not None:
