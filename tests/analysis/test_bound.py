@@ -75,6 +75,13 @@ class TestGpu:
         zlib = GpuCall(Work(inputs=1, to_host=1, host_only=True), CPU_ROOFS, "eager", least_s=2e-3)
         assert "the host's own work" in parts_words(zlib.on(GPU_SHEET))
 
+    def test_a_gpu_only_receives_what_the_host_prepares(self) -> None:
+        """The work of a pipeline on the host is not counted, but its measured time is."""
+        work = Work(inputs=1e6, outputs=1e6, to_device=1e6, host_feeds=True)
+        state = without_gpu(14e-3, work)
+        assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
+        assert "A GPU cannot win" in answer(state)
+
     def test_launches_limit_a_plain_graph_but_not_every_program(self) -> None:
         state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4, kernels=10_000))
         bound = next(b for b in bounds(state, 0, SHEETS["a100"]) if b.input == "resident")
@@ -195,7 +202,9 @@ class TestAnswer:
         assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
         text = answer(state)
         assert text.count("This host was too busy to measure TensorFlow's dispatch overhead") == 1
-        assert re.search(r"An H100 could be (at most [\d.]+× faster|faster, but its upper limit)", text)
+        assert re.search(
+            r"An H100 could be (at most [\d.]+× faster|faster, but no upper limit below 100×)", text
+        )
         assert "far faster" not in answer(state) + bound_words(state)
 
     def test_a_large_ceiling_is_not_printed_on_a_busy_machine_either(self) -> None:

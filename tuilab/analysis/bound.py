@@ -134,8 +134,8 @@ class GpuCall:
         )
         if self.least_s is None:
             return found
-        # A call of the host library, to which a GPU only adds copies.
-        whole = self.least_s + found.copies_s
+        # A GPU only adds copies. Those of a pipeline may overlap with the preparation of the next batch.
+        whole = self.least_s + (0.0 if self.work.host_feeds else found.copies_s)
         return msgspec.structs.replace(
             found,
             seconds=whole,
@@ -213,7 +213,8 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
     if here is not None:
         work = prepared(state, here, point, work)
         timed = estimate_at(here, point)
-        if work.host_only and timed is not None and family_of(here, point) == "CPU":
+        on_host = work.host_only or work.host_feeds
+        if on_host and timed is not None and family_of(here, point) == "CPU":
             floor_s = timed.interval[0] if timed.interval else timed.median
     roofs = state.roofs.get(machine.key)
     own = roofs.devices.get("CPU:0") if roofs else None
@@ -301,7 +302,8 @@ def _compared(
         )
     slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
     high = timed.interval[1] if timed.interval else timed.median
-    wins = found.seconds < high and found.fits
+    only_receives = call.work.host_feeds and call.least_s is not None
+    wins = found.seconds < high and found.fits and not only_receives
     expected_s = found.expected_s or (found.seconds, found.seconds)
     return msgspec.structs.replace(
         found,

@@ -373,7 +373,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
         share = None if above else share
     return Reach(
         work=work,
-        flop_per_s=work.flop / found.median if work.flop and not gone else None,
+        flop_per_s=work.needed_flop / found.median if work.needed_flop and not gone else None,
         bytes_per_s=work.bytes / found.median if work.bytes and not gone else None,
         least=least,
         device=device,

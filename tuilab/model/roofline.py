@@ -78,6 +78,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """True if the host can spread that time over its processors."""
     host_only: bool = False
     """True if the host does all the work whatever the device (zlib), so a GPU cannot be faster."""
+    host_feeds: bool = False
+    """True if the host prepares all data of the call, and a device only receives it."""
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tuilab.model.arms import Arm
 from tuilab.model.parameters import Value
 from tuilab.model.roofline import Work
@@ -29,7 +31,8 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
     """Return the work: the transfer of a batch, and the host's cost of preparing it."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
-    return feed.fed(Work(inputs=batch, outputs=batch), values, arm)
+    fed = feed.fed(Work(inputs=batch, outputs=batch), values, arm)
+    return msgspec.structs.replace(fed, host_feeds=arm.variant != "in-step")
 
 
 def build(b: Build) -> Case:
