@@ -55,12 +55,30 @@ def claims(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((5
         ("On the GPU this is slower than on the CPU.", "CPU", 1.0),
         ("The GPU shows a significant improvement over the CPU.", "GPU", 1.5),
         ("Even if a GPU is there, the CPU runs faster than the GPU.", "CPU", 1.0),
+        ("The GPU is ten times faster than the CPU.", "GPU", 10.0),
+        ("The GPU is about 10x faster than the CPU here.", "GPU", 8.0),
+        ("The GPU is up to 10× faster than the CPU.", "GPU", 1.0),
+        ("The GPU is 2.5 times faster than the CPU.", "GPU", 2.5),
+        ("The GPU is faster than the CPU for 3 x 3 filters.", "GPU", 1.0),
     ],
 )
 def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
     (claim,) = claims(sentence)
     assert (claim.when.a.device, claim.when.by) == (faster, by)
     assert claim.quoted == sentence and claim.text.startswith("Read by machine: ")
+
+
+@pytest.mark.parametrize(
+    "sentence, faster, by",
+    [
+        ("The graph version is 2x faster than eager execution.", "graph", 2.0),
+        ("Eager execution is much slower than a tf.function.", "graph", 1.5),
+        ("With XLA it runs three times faster.", "xla", 3.0),
+    ],
+)
+def test_statements_about_modes_become_conditions(sentence, faster, by):
+    (claim,) = claims(sentence)
+    assert (claim.when.a.mode, claim.when.by) == (faster, by)
 
 
 @pytest.mark.parametrize(

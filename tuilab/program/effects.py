@@ -135,11 +135,13 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
                     found[name.name.partition(".")[0]] = name.name.partition(".")[0]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
+    imported = {name.partition(".")[0] for name in found.values()}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             made = dotted(node.value.func, found)
+            root, dot, _ = made.partition(".")
             for target in node.targets:
-                if isinstance(target, ast.Name) and "." in made:
+                if isinstance(target, ast.Name) and dot and root in imported:
                     found.setdefault(target.id, made)
     return found
 
