@@ -69,6 +69,14 @@ def test_own_functions_called_by_the_step_are_read_too() -> None:
     assert [(each.name, each.line) for each in effects({FILE: text}, FILE, 8)] == [("np.random", 5)]
 
 
+def test_a_gradient_that_is_assigned_is_no_python_effect() -> None:
+    text = (
+        "import tensorflow as tf\n\nfor n in range(9):\n    with tf.GradientTape() as tape:\n"
+        "        loss = model(x)\n    grads = tape.gradient(loss, weights)\n    optimizer.apply(grads)\n"
+    )
+    assert effects({FILE: text}, FILE, 5) == ()
+
+
 @pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "StringJoin"])
 def test_xla_is_not_advised_for_code_that_it_cannot_compile(op: str) -> None:
     of = process(nodes=(("a", "Tanh", "float32", FILE, 5), ("b", op, "float32", FILE, 6)))

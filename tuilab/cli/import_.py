@@ -37,9 +37,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
     first = report.presets[0].name
     kept = [preset.name for preset in report.presets if not _write_preset(preset, target, overwrite)]
     _say_gaps(report)
-    tell(
-        f"to measure the first one: tuilab run {target / first if folder else first}{'.toml' if folder else ''}"
-    )
+    tell(f"to measure the first one: tuilab run {target / f'{first}.toml' if folder else first}")
     if kept:
         raise InputError("-o", str(target), f"--overwrite, or a folder without {', '.join(kept)}")
 
