@@ -10,7 +10,7 @@ __all__ = ["Lab"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded lazily: before its first paint, the screen needs only small parts of the lab.
+    # Load names lazily: before its first paint, the screen needs only small parts of the lab.
     if name == "Lab":
         return importlib.import_module("tuilab.lab.lab").Lab
     raise AttributeError(f"module 'tuilab.lab' has no attribute {name!r}")

@@ -1,11 +1,12 @@
-"""What can change in the lab, the worker's state, and a requested run."""
+"""The kinds of change in the lab, the worker's state, and a requested run."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.model.scenario import BudgetName, Sweep  # imported at run time only after the first paint
+    # imported only for type checking: the first paint does not need it
+    from tuilab.model.scenario import BudgetName, Sweep
 
 
 class Change(Flag):
@@ -40,12 +41,12 @@ class Worker:
     pid: int = 0
     """Process id; 0 until it is known."""
     message: str = ""
-    """Why the worker is down, or its last message."""
+    """The reason why the worker is down, or its last message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run to start as soon as the worker can."""
+    """A run that will start as soon as the worker can start it."""
 
     budget: "BudgetName | None"
     """The run's budget; None for the state's budget."""

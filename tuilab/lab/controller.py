@@ -20,7 +20,7 @@ from tuilab.model.requests import Measure
 from tuilab.model.scenario import BudgetName, Sweep
 
 REST_S = 0.1
-"""Seconds that a slider must rest before its value is measured."""
+"""Seconds for which a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
 """Called with the change and the worker's event that caused it; None if a user, a recording or the lab caused
@@ -84,7 +84,7 @@ class RunController:
         """True if no request is about to go to the runner."""
         return self._rest is None and not self._tasks
 
-    # What changes
+    # Changes and their listeners
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` after every change; return a function that unsubscribes it."""
@@ -112,8 +112,8 @@ class RunController:
     ) -> bool:
         """Measure the current settings instead of the active run; return False if no preset is chosen.
 
-        slid: requested by a slider at rest, so that the next slider may replace the run. further: continue
-        the run on the screen instead of starting a new one.
+        slid: whether a slider at rest requested the run, so that the next slider may replace it. further:
+        continue the run on the screen instead of starting a new one.
         """
         state = self.state
         self._forget_rest()
@@ -186,7 +186,7 @@ class RunController:
     def set(self, settings: Settings, final: bool = True) -> None:
         """Apply new settings; with live sliders, measure them after `REST_S` seconds without a change.
 
-        A drag sends many changes that are not final, followed by one that is.
+        Dragging sends many changes that are not final, followed by a final one.
         """
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
@@ -213,7 +213,7 @@ class RunController:
         """Measure the changed settings soon, unless a run that the user requested is active."""
         self._forget_rest()
         if self.state.replay:
-            return  # A replay is replaced only by an explicit request.
+            return  # only an explicit request may replace a replay
         if self.rerun and (not self.state.running or self._sliding):
             loop = asyncio.get_running_loop()
             self._rest = loop.call_later(REST_S, lambda: self._measure_now(slid=True))

@@ -26,12 +26,14 @@ class Devices:
         """Start of the last sample, and earliest time of the next; infinite while a sample is being taken."""
 
     async def look(self, pid: int) -> None:
-        """Take a sample if the last one is at least a second old. pid: the worker's process id, 0 for none.
+        """Take a sample if the last one is at least a second old. pid: the worker's process id; 0 if there is
+        none.
 
         Runs in a thread, because a call into a hung driver may block.
         """
         if self._begin():
-            with contextlib.suppress(OSError):  # no file descriptor is free to read the kernel's counters
+            # there may be no free file descriptor for reading the kernel's counters
+            with contextlib.suppress(OSError):
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:

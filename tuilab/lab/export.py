@@ -1,4 +1,4 @@
-"""Export a run to a file: a report, or a recording of its events."""
+"""Exports a run to a file: a report, or a recording of its events."""
 
 import re
 import time
@@ -27,7 +27,7 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return the export formats: always a picture of the screen; the others need a run.
+    """Return the export formats: a picture of the screen is always possible; the others need a run.
 
     The keys are those of `tuilab export --format`, plus svg and recording.
     """
@@ -92,7 +92,8 @@ async def write_several(
     folder: Path,
     going: CancellableProgress,
 ) -> str:
-    """Write several saved runs to separate files; return a sentence about the result. claims: by preset name.
+    """Write several saved runs to separate files; return a sentence about the result. claims: the claims by
+    preset name.
 
     Raises the errors of `write_kept`, and InputError if a run no longer exists.
     """

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Checker:
-    """Measures what a `FactCheck` still lacks, one preset after another. Calls `told` after each change."""
+    """Measures the missing verdicts of a `FactCheck`, one preset after another. Calls `told` after each
+    change.
+    """
 
     def __init__(
         self, lab: "Lab", check: FactCheck, presets: Iterable[Preset], told: Callable[[], None] = lambda: None
@@ -54,7 +56,7 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host; the verdict of the named machine comes first.
+        # A run on several hosts has a verdict for each host; the verdict from the named machine comes first.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -63,7 +65,7 @@ class Checker:
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:
-        """Stop the current measurement; its statements get no verdict."""
+        """Stop the current measurement; the preset's statements then get no verdict."""
         self._stopped = True
         self._lab.stop()
 

@@ -17,7 +17,7 @@ def state_folder() -> Path:
 
 def write_private(path: Path, text: str) -> bool:
     """Write a file that only its owner can read; return False on failure."""
-    from tuilab.model.files import write_text  # imported after the first paint
+    from tuilab.model.files import write_text  # imported only after the first paint
 
     try:
         if not path.is_absolute():  # the home folder is unknown
@@ -32,7 +32,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a small file of the lab without blocking if a pipe has replaced it. Raises OSError."""
+    """Open a small file of the lab, without blocking if it has been replaced by a pipe. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -78,7 +78,10 @@ def _read_preferences() -> Preferences:
 
 
 def _remember(change: Callable[[Preferences], Preferences]) -> None:
-    """Change the preferences. If the file cannot be read or written, the change lasts until the lab ends."""
+    """Change the preferences.
+
+    If the file cannot be read or written, the change lasts only until the lab ends.
+    """
     with contextlib.suppress(OSError):
         text = json.dumps(change(_read_preferences())._asdict())
         write_private(state_folder() / "preferences.json", text)
@@ -170,7 +173,7 @@ def completed_to_file(typed: str) -> str | None:
 
 
 def keep_command(line: str) -> Path | None:
-    """Save a copied command to a file too, because a clipboard may not work over ssh.
+    """Save a copied command to a file as well, because a clipboard may not work over ssh.
 
     Returns the file; None on failure.
     """

@@ -83,7 +83,7 @@ class Fleet:
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure a sweep's points on the nodes. Raises WorkerError if no node can."""
+        """Measure a sweep's points on the nodes. Raises WorkerError if no node can measure."""
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)

@@ -1,4 +1,4 @@
-"""Operations on saved runs for commands, scripts, and pages that query the history while the screen stays
+"""Operations on saved runs for commands, scripts, and for pages that query the history while the screen stays
 responsive.
 """
 
@@ -44,7 +44,7 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""Milliseconds to wait for a lock that another program holds; only the page's own thread waits."""
+"""Milliseconds to wait for a lock that another program holds. Only the page's own thread waits."""
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
@@ -67,13 +67,13 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Stopped(Exception):
-    """The user stopped an operation; the message says which part was completed, if any."""
+    """The user stopped an operation; the message says what had been completed, if anything."""
 
 
 class CancellableProgress:
     """Progress of a long operation, and a flag that stops it. Shared by the page and the operation's thread.
 
-    note: text after the progress.
+    note: text shown after the progress.
     """
 
     def __init__(self, what: str) -> None:
@@ -194,8 +194,8 @@ class History:
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Find runs older than `days`, and the oldest further runs that must go to keep at most
-        `size` bytes.
+        """Find runs older than `days`, and then the oldest of the others, until at most `size` bytes are
+        left.
         """
         return self.store.prune_candidates(days, size)
 
@@ -264,11 +264,11 @@ class History:
                 raise OSError(0, why)
             if not repair or not (report.findings or file):
                 return report, None
-            if file is None:  # a temporary read error is not damage
+            if file is None:  # read again, because a temporary read error is not damage
                 report = verify(which)
                 return report, self._replaced(which) if report.findings else None
             done = recover(file, self.store.file)
-            if done.lost:  # the damage persists on a second read
+            if done.lost:  # a second read finds the same damage
                 more = recover(file, self.store.file)
                 runs, rounds = done.runs + more.runs, done.rounds + more.rounds
                 done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
@@ -323,7 +323,7 @@ class History:
 
 
 class HistoryClient:
-    """Queries the history without blocking the screen: in a thread, with a separate connection per call.
+    """Queries the history without blocking the screen: in a thread, with a new connection for each call.
 
     Calls raise sqlite3.Error.
     """
@@ -335,7 +335,7 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Run `call` in a thread and return its result; a store in memory is used in this thread."""
+        """Run `call` in a thread and return its result; for a store in memory, use this thread."""
         if not self._store.has_second:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
@@ -395,12 +395,12 @@ def work_out(history: History, entry: Entry) -> Brief | None:
     try:
         found = brief(history.store.state(entry.run))
     except (ValueError, ArithmeticError):
-        found = Brief(entry.line.rounds)  # the run is in the history even without a summary
+        found = Brief(entry.line.rounds)  # the run stays in the history without a summary
     found = msgspec.structs.replace(found, rounds=entry.line.rounds)
     try:
         history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
-        pass  # the summary is computed again next time
+        pass  # the summary is computed again the next time
     return found
 
 
@@ -435,10 +435,9 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Compare these runs with the baseline among them, else with the first; compare a single run with its
-    baseline.
+    """Compare these runs with the baseline among them, or else with the first.
 
-    Returns None if there is nothing to compare. Raises Stopped.
+    Compare a single run with its baseline. Returns None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -468,7 +467,7 @@ def recordings(folder: Path) -> list[Path]:
         return []
 
 
-# Actions of the history page. Each returns a sentence about what it did, and raises sqlite3.Error.
+# Actions of the history page. Each returns a sentence about its effect, and raises sqlite3.Error.
 
 
 def titled(entries: Sequence[Entry]) -> str:
@@ -479,7 +478,7 @@ def titled(entries: Sequence[Entry]) -> str:
 
 
 def tags_of(line: str) -> list[str]:
-    """Split typed tags in the form in which the store keeps them, without duplicates."""
+    """Split typed text into tags, without duplicates, in the form in which the store keeps them."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
@@ -511,7 +510,7 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin runs as ghost or baseline; if all are pinned that way already, unpin them."""
+    """Pin runs as ghost or baseline; if all are already pinned in this way, unpin them."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
@@ -547,7 +546,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe a prune: number of runs, space, and how long they can be restored."""
+    """Describe a prune: number of runs, space, and for how long they can be restored."""
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")

@@ -1,4 +1,4 @@
-"""The lab's other hosts: which were added, their state, and which can measure."""
+"""The lab's other hosts: those that were added, their state, and whether they can measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +73,7 @@ class Hosts:
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Apply a worker's event; return lines for the log."""
+        """Apply a worker's event; return lines to write to the log."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []

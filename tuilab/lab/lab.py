@@ -94,11 +94,11 @@ class Lab(RunController):
         forks: bool = False,
         scope: str = "",
     ) -> None:
-        """hosts: where to measure, by ssh or environment name; "" for this machine.
+        """hosts: the hosts to measure on, by ssh or environment name; "" for this machine.
         environments: other Pythons of this machine; one without a name replaces the lab's own.
         say: called with messages about the history; by default they go to standard error.
-        runner, store, state: replace the real ones. rerun: measure again when a slider comes to rest.
-        forks: the next run uses forked processes (`Budget.forks`), which are prepared meanwhile.
+        runner, store, state: replace the real ones. rerun: measure again when a slider comes to rest. forks:
+        whether the next run uses forked processes (`Budget.forks`), which are then prepared in advance.
         scope: what the first worker may open (`tuilab.model.requests.scope`); "" if it is not confined.
         Raises InputError for an invalid host name.
         """
@@ -207,7 +207,7 @@ class Lab(RunController):
         remember_environment(word)
         return one.name
 
-    # What changes
+    # Changes
 
     def changed(self, change: Change) -> None:
         """Notify every listener of a change without an event, such as a change in which arms are drawn."""
@@ -223,7 +223,7 @@ class Lab(RunController):
 
     async def _measure_roofs(self, run: str) -> None:
         """Measure the machine's rooflines while no other request is pending, and save them with the run."""
-        # If another request arrives, the rooflines are measured after the next run.
+        # If another request arrives, measure the rooflines after the next run instead.
         with contextlib.suppress(InputError, WorkerError):
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))
@@ -264,7 +264,10 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Return the settings to measure. Raises InputError, or Unanswered if the user's code raises."""
+        """Return the settings to measure.
+
+        Raises InputError, or Unanswered if the user's code raises an error.
+        """
         if isinstance(what, Settings):
             return what
         preset, own = (what, None) if isinstance(what, Preset) else await self.find(what, resolve(what))
@@ -279,7 +282,7 @@ class Lab(RunController):
     ) -> tuple[Preset, Own | None]:
         """Find a subject's preset; for the user's own code, also its declaration and file.
 
-        words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
+        words: as typed. heard: called with the progress of loading a large model. Raises InputError, or
         Unanswered with the traceback of the user's code.
         """
         if not subject.place:
@@ -404,7 +407,7 @@ class Lab(RunController):
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    # Controls: requests are carried out soon, and subscribers are notified.
+    # Controls: requests are carried out soon afterwards, and subscribers are notified.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
         """Measure the current settings instead of the active run; return False if no preset is chosen.
@@ -497,7 +500,7 @@ class Lab(RunController):
         """
         from tuilab.doctor.examine import examine
 
-        # Text from drivers, files and libraries is untrusted.
+        # Clean the report, because text from drivers, files and libraries is untrusted.
         self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 

@@ -36,7 +36,7 @@ def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> No
     try:
         found = machine_summaries(state, claims.get(state.preset, ())) if state.run else ()
     except (ValueError, ArithmeticError):
-        found = ()  # the run is in the history even without a summary
+        found = ()  # the run stays in the history without a summary
     keep(store, run, found)
 
 
@@ -49,14 +49,17 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
 
     preset: str
     differing: str
-    """Parameters and values that set these runs apart from the preset's other runs."""
+    """Parameters and values in which these runs differ from the preset's other runs."""
     row: Row
     disagreements: tuple[str, ...]
     """Claims on which the preset's machines disagree."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Load all lines, and the reason why some are missing ("" if none is). Slow if runs are new."""
+    """Load all lines, and the reason why some are missing ("" if none is).
+
+    This takes long if there are new runs.
+    """
     own = store.again().draft()
     try:
         problem = sum_up(own)
@@ -77,7 +80,7 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe disagreements, different versions, devices, and the run."""
+    """Describe the disagreements, the differing versions, the devices, and the run."""
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]

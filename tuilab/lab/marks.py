@@ -18,7 +18,7 @@ def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
 
 
 def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
-    """Replace the machine's verdicts. If the file cannot be written, they last until the lab ends."""
+    """Replace the machine's verdicts. If the file cannot be written, they last only until the lab ends."""
     write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
 
 

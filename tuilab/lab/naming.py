@@ -21,7 +21,7 @@ from tuilab.model.subject import (
 WATCH = "watch "
 """Prefix of a program's path: run and watch the program."""
 CHECK = "check "
-"""Prefix of a file's path: check the file as an article, even if it could be something else."""
+"""Prefix of a file's path: check the file as an article, even if it could also be something else."""
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
 """Maximum size of a code file, in bytes."""
@@ -32,7 +32,7 @@ MOST_NAMES = 8
 def resolve(words: str) -> Subject:
     """Return the subject that the words name, without running any file.
 
-    Raises InputError if the words name code or a model whose file is missing or lacks that name.
+    Raises InputError if the words name code or a model, and its file is missing or lacks that name.
     """
     if words.startswith(WATCH):
         return Program(words.removeprefix(WATCH))
@@ -137,7 +137,7 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return whether running the file does more than define and import, without running it.
+    """Return whether the file does more than define and import things, without running it.
 
     Raises InputError.
     """

@@ -1,10 +1,11 @@
-"""Choices that a list offers to the user."""
+"""Choices offered to the user in a list."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from tuilab.model.preset import Preset  # imported at run time only after the first paint
+    # imported only for type checking: the first paint does not need it
+    from tuilab.model.preset import Preset
 
 
 class Offer(NamedTuple):

@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of leading bytes that are checked to tell whether a file is text."""
+"""Number of leading bytes that are checked to see whether a file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -41,7 +41,7 @@ def document(words: str) -> DocumentReport:
     path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
-    # The last character may be cut in two.
+    # The last character may be incomplete.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
     return read_installed(path, validate=validate)

@@ -1,4 +1,4 @@
-"""Gives a screen time to paint, and computes long summaries in a thread."""
+"""Gives the screen time to paint, and computes long summaries in a thread."""
 
 from collections.abc import Callable
 
@@ -27,15 +27,16 @@ class Painting:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """Queue an event until the active summary is done and pass it to `take` afterwards; return False if
-        none is active.
+        """Queue an event until the active summary is done, and then pass it to `take`.
+
+        Returns False if no summary is active.
         """
         if self._state.summing:
             self._held.append((take, event))
         return self._state.summing
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread; events, and so the worker, wait meanwhile.
+        """Summarize a long run in a thread. Meanwhile, events wait, and so does the worker.
 
         then: called before the queued events are applied.
         """

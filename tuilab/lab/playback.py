@@ -18,7 +18,7 @@ class Playback:
         """show: applies an event that did not come from the worker. told: notifies listeners."""
         self._state, self._show, self._told = state, show, told
         self.replay: Replay | None = None
-        """The replay and its controls; None after it was replaced on the screen."""
+        """The replay and its controls; None once another run has replaced it on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._warned = False
 
@@ -53,7 +53,7 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return whether to ask again before a measurement replaces the replay."""
+        """Return whether the user must confirm that a measurement may replace the replay."""
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared

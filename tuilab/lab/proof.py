@@ -46,9 +46,9 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "empty": ("plain",),
     "host map": ("serial", "parallel", "in-step"),
 }
-# Larger counts show nothing more and take minutes.
+# With larger counts, a measurement shows nothing more and takes minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
-# Ratio up to which two times are reported as equal.
+# Maximum ratio at which two times are reported as equal.
 _ALIKE = 1.05
 
 
@@ -68,7 +68,7 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a document's figure is from the true one on this machine."""
+    """How far a document's figure is from the actual one on this machine."""
 
     code: str
     """Code of the finding."""
@@ -101,7 +101,7 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """Return the recognised preset that shows the pattern: of the right kind, and closest to the finding.
 
-    Also returns how the preset is smaller, and the number of steps in one call of the document.
+    Also returns how the preset is smaller, and how many steps one call in the document does.
     """
     best = _BEST.get(pattern, ())
 
@@ -175,7 +175,9 @@ async def prove(
 
 
 def _on_cpu(preset: Preset) -> Preset:
-    """Return the preset with CPU arms if it asks only for a GPU: the times differ, but not the pattern."""
+    """Return the preset with CPU arms if it asks only for a GPU: the times differ, but the pattern is the
+    same.
+    """
     if "CPU" in preset.arms.devices:
         return preset
     return msgspec.structs.replace(preset, arms=msgspec.structs.replace(preset.arms, devices=("CPU",)))
@@ -278,7 +280,9 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step fed by the mapped function with a step that does the same work itself."""
+    """Compare a step whose input comes from the mapped function with a step that does the same work
+    itself.
+    """
     by_variant = {arm.variant: arm for arm in arms}
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")

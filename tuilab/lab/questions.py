@@ -35,7 +35,7 @@ class RefusedInput(InputError):
 
 
 class Questions:
-    """Sends questions to the worker through `send`. `receive` must be passed every event."""
+    """Sends questions to the worker through `send`. Every event must be passed to `receive`."""
 
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send
@@ -51,9 +51,10 @@ class Questions:
             raise Unanswered(f"the worker's answer is invalid: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct, *, idle: bool = False) -> AsyncIterator[Answer]:
-        """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered.
+        """Yield each answer to a question.
 
-        idle: the next request interrupts the question, which is then refused.
+        Raises RefusedInput for an invalid question, and Unanswered for any other failure. idle: the next
+        request interrupts the question, which is then refused.
         """
         raw = msgspec.Raw(msgspec.json.encode(body))
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)
@@ -74,7 +75,7 @@ class Questions:
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """Return the declaration of `path/to/file.py:name`. heard: called with the loading progress of a
+        """Return the declaration of `path/to/file.py:name`. heard: called with the progress of loading a
         model.
 
         Raises RefusedInput, or Unanswered with the traceback of the user's code.
@@ -90,7 +91,7 @@ class Questions:
             self._open.pop(request.id, None)
             self._heard.pop(request.id, None)
         if isinstance(event, Refused):
-            if event.detail or not event.where:  # the user's code raised, or the worker died
+            if event.detail or not event.where:  # the user's code raised an error, or the worker died
                 raise Unanswered(event.message, event.detail)
             raise RefusedInput(event.message, event.lacking)
         assert isinstance(event, Declared)

@@ -55,8 +55,8 @@ class RunRecorder:
         """Folder in which workers keep a run until it is in the history; "" if there is none."""
 
     def _find_unattended(self) -> str:
-        """Import runs that workers finished after an earlier lab ended; return the folder for the next such
-        runs.
+        """Import runs that workers finished after an earlier lab ended; return the folder for future runs of
+        this kind.
         """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
@@ -110,7 +110,7 @@ class RunRecorder:
         self._look_later(data, place)
 
     def _about(self, run: str) -> str:
-        """Describe what became of a run whose lab ended; compute and save its answer."""
+        """Describe the outcome of a run whose lab ended; compute and save its answer."""
         from tuilab.lab.results import work_out_unattended
 
         line = work_out_unattended(self.store, run, self._state.claims_of)
@@ -145,7 +145,8 @@ class RunRecorder:
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
-            # A worker that uses this folder has created its file by now; a remote worker cannot use it.
+            # By now, a worker that uses this folder has created its file. A remote worker cannot use the
+            # folder.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
         if isinstance(event, RunStarted):
@@ -210,7 +211,7 @@ class RunRecorder:
         return f"not kept: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report changes of the store; if it accepts no data, try again every second."""
+        """Report changes of the store; if it does not accept data, try again every second."""
         recorder = self._recorder
         self._state.unkept = self.unkept
         for text in recorder.said:

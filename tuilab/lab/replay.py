@@ -46,8 +46,8 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is one event. Each list gives the start of every part and the end of the last one: in steps,
-        # and in rounds.
+        # A step is one event. Each list contains the start of every part and the end of the last one: the
+        # first in steps, the second in rounds.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -56,7 +56,7 @@ class Replay:
         self._goal: int | None = None
         self._turned = asyncio.Event()
         self.paused = False
-        """True until `pause` is called again, or `step` or `seek`."""
+        """True until `pause`, `step` or `seek` is called."""
         self.speed = 1.0
         """Speed relative to the original."""
         self.saved = False
@@ -113,7 +113,7 @@ class Replay:
         """Replay events to `receive` at their recorded pace until cancelled.
 
         rewind: clears the screen before a replay from an earlier position. ready: returns whether events may
-        be delivered now. take: receives many rounds at once when a seek skips them.
+        be delivered now. take: receives many rounds at once if a seek skips them.
         """
         while True:
             while not ready():
@@ -166,7 +166,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable part is shorter: a single log line replaces its rounds.
+            # An unreadable part is shorter, because a single log line replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 

@@ -41,7 +41,9 @@ def _analysis() -> str:
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """Return everything that a result depends on: the number of events, the claims, the analysis code."""
+    """Return a key for everything on which a result depends: the number of events, the claims, the analysis
+    code.
+    """
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
     return f"{store.next_number(run)} {told} {_analysis()}"
 
@@ -55,7 +57,7 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
         if state.status is not None:
             keep(store, run, machine_summaries(state, claims))
     except (sqlite3.Error, ValueError, ArithmeticError):
-        pass  # the result is computed again next time
+        pass  # the result is computed again the next time
 
 
 def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
@@ -65,7 +67,7 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
         result = summarise(state, claims)
         store.answer(run, result.answer, brief(state))
     except Exception:
-        return  # The run is in the history even without a summary.
+        return  # the run stays in the history without a summary
     keep_result(store, run, claims, state, result)
 
 
@@ -73,7 +75,7 @@ def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
     """Compute the result of a run that continued without its lab; return a line about it, or None if the run
-    is gone.
+    no longer exists.
 
     A run that finished gets the tag `UNATTENDED`.
     """
@@ -93,7 +95,7 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
         try:
             return _decoder.decode(data)
         except (*UNDECODED, ValueError):
-            pass  # another version wrote it
+            pass  # written by another version
     state = state or store.state(run)
     if not state.run:
         why = "its first events cannot be read"
@@ -124,7 +126,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result for sharing: the user's code is named by file, without folders."""
+    """Return the result for sharing: it names the user's code by its file, without folders."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

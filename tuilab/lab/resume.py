@@ -24,7 +24,7 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""Machine properties that must not change: figures from different machines cannot be pooled."""
+"""Machine properties that must not change: figures from different machines cannot be combined."""
 MOST_FURTHER = 20
 """Maximum number of processes to add at once."""
 
@@ -57,7 +57,7 @@ def request(state: RunState) -> Measure:
         budget=msgspec.structs.replace(state.budget, workers=1),
         sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
         preset=state.preset,
-        # A fresh worker for the same run: its rounds are added to the existing ones.
+        # A fresh worker for the same run: its rounds are added to the existing rounds.
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
@@ -132,9 +132,9 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
-    """Describe the expected precision and its cost, such as `± 2% in about 40 s`.
+    """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
 
-    It is `closer to ± 2%` if that needs more processes than are added at once.
+    It is `closer to ± 2%` if that takes more processes than are added at once.
     """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
@@ -151,7 +151,7 @@ def check_code(state: RunState) -> None:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
         raise InputError("run's file", str(path), f"a readable file ({error.strerror})") from None
-    # The start time has a resolution of a second.
+    # The start time is stored with a resolution of one second.
     if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
         expected = "the same code as when the run began; start a new run instead"
         raise InputError("run's file", str(path), expected)

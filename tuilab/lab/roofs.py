@@ -50,7 +50,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with added bounds for the named GPU, or unchanged if no GPU is named."""
+    """Return the result with bounds for the named GPU added, or unchanged if no GPU is named."""
     if not gpu:
         return result
     from tuilab.analysis.answer import answer

@@ -30,7 +30,7 @@ class SavedRuns:
     """Saves a lab's runs, and finds runs of earlier labs."""
 
     def __init__(self, state: LabState, say: Callable[[str], None], open_store: StoreFactory | None) -> None:
-        """say: called with messages for the user. open_store: replaces the real history."""
+        """say: called with messages for the user. open_store: opens a history in place of the real one."""
         self._state, self._say, self._open_store = state, say, open_store
         self._recorder: RunRecorder | None = None
         self._opened: Store | None = None
@@ -122,9 +122,10 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that means a damaged history; return what was done, "" if nothing.
+        """Continue after an error that means that the history is damaged.
 
-        If a second read finds the file intact, it stays in use; otherwise it is renamed.
+        Returns what was done; "" if nothing was. If a second read finds the file intact, it stays in use;
+        otherwise it is renamed.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""

@@ -90,7 +90,7 @@ class Settings:
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Return these settings on the hosts of others; a user's file stays on this machine.
+        """Return these settings on the hosts of `others`; a user's file stays on this machine.
 
         own: environments of this machine among the hosts.
         """
@@ -148,7 +148,7 @@ class Settings:
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Return the settings with numbers as near to these sizes as limits and constraints allow."""
+        """Return the settings with numbers as close to these sizes as limits and constraints allow."""
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -222,7 +222,7 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Return the settings with the device slider at `stop`. known: the other hosts; own: environments
+        """Return the settings with the device slider at `stop`. known: the other hosts. own: environments
         among them.
 
         Raises InputError if the user's file would leave this machine.
@@ -251,7 +251,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: one per number and choice, plus dtype, variant and device if there is a choice.
+    """Return the sliders: one for each number and choice, and for dtype, variant and device if there is a
+    choice.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """
@@ -332,7 +333,7 @@ class Switch:
     """A switch that selects arms."""
 
     group: str
-    """Of the switches in one group, at least one stays on; "" for a flag of the workload."""
+    """The switch's group, in which at least one switch stays on; "" for a flag of the workload."""
     key: str
     """The option that the switch toggles."""
     label: str
@@ -395,8 +396,8 @@ def choose(
 ) -> Settings:
     """Choose a preset with changes as typed: `choose(preset, given=["samples=64k"], devices=["CPU"])`.
 
-    own: the user's code or model. words: devices, modes, inputs, dtypes and variants to measure. A change
-    that fixes the parameter of the preset's own sweep removes the sweep. Raises InputError.
+    own: the user's code or model. words: devices, modes, inputs, dtypes and variants to measure. If a change
+    fixes the parameter of the preset's own sweep, the sweep is removed. Raises InputError.
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
     settings = Settings.of(preset, own).with_arms(**arms)

@@ -103,7 +103,7 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """False: the other machine would write the captured function."""
+        """False, because the captured function would be written on the other machine."""
         return False
 
     @property
@@ -123,7 +123,7 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError: the other machine would write the captured function."""
+        """Raise LookupError, because the captured function would be written on the other machine."""
         raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -142,7 +142,7 @@ class FarProgram(ShownProgram):
 
 
 class Several(ShownProgram):
-    """Several programs: the page belongs to the chosen one, the rows cover all."""
+    """Several programs. The page is that of the chosen one; the rows cover all of them."""
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -194,7 +194,7 @@ class Several(ShownProgram):
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes of all programs; a program without a process yet has its own row."""
+        """The processes of all programs; a program that has no process yet has a row of its own."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
@@ -322,7 +322,7 @@ def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
         signal.signal(number, signalled)
     threading.Thread(target=_type_into, args=(list(programs.values()),), daemon=True).start()
     for host, program in programs.items():
-        while not program.wait(WAIT_S):  # a wait without a timeout would block signals
+        while not program.wait(WAIT_S):  # without a timeout, the wait would block signals
             pass
         lines[host].end()
     codes = [1 if program.exit_code is None else program.exit_code for program in programs.values()]
@@ -370,8 +370,8 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
-    """Watch a program for a lab on another machine: report on standard output, read requests from standard
-    input.
+    """Watch a program for a lab on another machine: report on standard output, and read requests from
+    standard input.
 
     folder: the working folder, if it exists. Ends with the program; if the connection to the lab is lost, the
     program gets SIGHUP.
@@ -396,7 +396,7 @@ def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], 
             tell(Shown(shown, watching.steps))
 
     watching = Watching(command, options)
-    watching.program.program = ""  # the lab's machine saves the page
+    watching.program.program = ""  # the lab's own machine saves the page
     watching.wrote, watching.changed = lambda data: tell(Wrote(data)), changed
     watching.start(size)
 

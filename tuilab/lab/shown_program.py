@@ -1,4 +1,4 @@
-"""The interface of a watched program that a screen shows, wherever the program runs."""
+"""The interface of a watched program on a screen, no matter where the program runs."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """What a screen can show and request. A program that has ended has a page and ignores requests.
+    """The data and requests that a screen can use. A program that has ended has a page and ignores requests.
 
     changed, caught, wrote: callbacks, called from a thread: after a change, after a capture succeeded or
     failed, and with the program's output.
@@ -59,8 +59,8 @@ class ShownProgram:
     def catch(self, number: int | None = None) -> str:
         """Capture a function as a folder at its next call; return the function's name.
 
-        number: of a tf.function; None for the step. `caught` gets the outcome. Raises LookupError if there is
-        no such function or no observer, OSError if the disk is full.
+        number: that of a tf.function; None for the step. `caught` receives the outcome. Raises LookupError if
+        there is no such function or no observer, OSError if the disk is full.
         """
         raise LookupError("the program has ended")
 

@@ -23,7 +23,7 @@ Slidable = Integer | LogInteger | Choice
 
 @dataclass(frozen=True)
 class Reach:
-    """The range that the other parameters leave for a slider, with the reason for each limit."""
+    """The range that the other parameters leave for a slider, with the reason for each of its limits."""
 
     low: int = 0
     high: int = 0
@@ -112,8 +112,8 @@ class Control:
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: every choice; or powers of two, 1-2-5 or even steps, plus both
-    ends.
+    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or even
+    steps, plus both ends.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
@@ -144,7 +144,9 @@ def _rounds_of(parameter: LogInteger) -> list[int]:
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the stop that lies `times` stops above (1) or below (-1) `value`, at most the last one."""
+    """Return the stop that is `times` stops above (1) or below (-1) `value`, or the last one if there are
+    fewer.
+    """
     there = stops(parameter)
     if value in there:
         index = there.index(value) + direction * times
@@ -162,7 +164,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         moved += direction * parameter.step
     else:
         base = 2 if parameter.binary else 10
-        # Going down from a power, use the step of the octave below.
+        # Below a power of two or ten, use the step of the lower octave or decade.
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
         step = -(-step // parameter.multiple) * parameter.multiple
@@ -200,9 +202,10 @@ def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value for a click on a cell: the document's value in that cell, else the roundest value.
+    """Return the value for a click on a cell: the document's value in that cell, or else the roundest value.
 
-    The value lies in the same cell, unless the cell holds no whole number: it is then the nearest one.
+    The value is in the same cell, unless that cell contains no whole number; then it is the nearest whole
+    number.
     """
     there = stops(parameter)
     if cell <= 0 or cell >= cells - 1:

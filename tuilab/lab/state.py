@@ -46,7 +46,7 @@ from tuilab.workloads import find
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
-"""Minimum number of rounds for a run to stay as a ghost."""
+"""Minimum number of rounds for a run to be kept as a ghost."""
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
 """Budget for a slider at rest: the worker is warm, and the user is waiting."""
@@ -76,15 +76,15 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # A stage that counts seconds is redrawn as they advance; a stage that counts items, only when the stage
-    # changes.
+    # A stage that counts seconds is redrawn as they advance. A stage that counts items is redrawn only when
+    # the stage changes.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 
 
 @dataclass(frozen=True)
 class Place:
-    """A user's place, restored after other presets were measured."""
+    """A user's place, to be restored after other presets were measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -97,13 +97,13 @@ class LabState:
     """Everything that the screens draw. `shown` is the run on the screen."""
 
     clock: Callable[[], float] = time.monotonic
-    """Returns monotonic seconds; the clock of every `since` and `_at` in this class."""
+    """Returns monotonic seconds. It is the clock for every `since` and `_at` in this class."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """Returns a new run id."""
     presets: tuple[Preset, ...] = ()
     """The documents' presets, followed by the user's, in the order of the list."""
     listed: frozenset[str] = frozenset()
-    """Preset names that a shell also knows, without presets opened in this lab."""
+    """Names of presets that a shell knows too; excludes presets opened in this lab."""
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     spool: str = ""
@@ -111,7 +111,7 @@ class LabState:
     background: dict[str, str] = field(default_factory=dict)
     """Runs that continue without their lab: the run's id → the file of its events so far."""
     from_background: str = ""
-    """The preset of the last run that finished in the background; "" after a run has started here."""
+    """The preset of the last run that finished in the background; "" once a run has started here."""
     unkept: str = ""
     """Why a run is not in the history, and where its data is; "" if every run has been saved."""
     finish: bool = True
@@ -158,7 +158,7 @@ class LabState:
     log: list[Log] = field(default_factory=list)
     """Log lines from TensorFlow, the worker and the lab."""
     guessing: bool = False
-    """The demo is asking for a guess: verdicts are hidden until it reveals the result."""
+    """True while the demo asks for a guess: verdicts are hidden until it reveals the result."""
     replay: str = ""
     """The replay's label; "" for a live run."""
     replay_continues: bool = False
@@ -283,8 +283,8 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Return the seconds that the run on the screen has spent in the same activity; 0 if too short to
-        show.
+        """Return the seconds that the run on the screen has spent in the same activity; 0 if that is too
+        short to show.
         """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
@@ -378,12 +378,14 @@ class LabState:
         self.replay, self.replay_continues = label, False
 
     def rewind(self) -> None:
-        """Clear everything that a replay has shown: its events arrive again from the first."""
+        """Clear everything that a replay has shown, because its events will arrive again from the
+        first one.
+        """
         self.shown, self.stage = RunState(), Stage()
 
     @property
     def emulated(self) -> frozenset[str]:
-        """The presets whose verdicts rest on an emulated GPU of this machine."""
+        """The presets whose verdicts are based on an emulated GPU of this machine."""
         if self.machine is None or not self.machine.emulated:
             return frozenset()
         return frozenset(p.name for p in self.presets if any(claim.about_gpu for claim in p.claims))
@@ -394,7 +396,9 @@ class LabState:
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Return to a place, with its run if the run had ended; return False if nothing has changed since."""
+        """Return to a place, with its run if the run had ended; return False if nothing has changed since
+        then.
+        """
         if place.settings is None or place.settings == self.settings:
             return False
         self.settings, self.past, self.replay = place.settings, [*place.past], place.replay
@@ -473,7 +477,8 @@ class LabState:
         try:
             found = summarise(state, self.claims_of(state.preset), placement=False)
         except Exception as error:
-            # A bug in the lab must not stop the measurement: it is reported, and the samples are still shown.
+            # A bug in the summary must not stop the measurement: it is reported, and the samples are still
+            # shown.
             found = None
             self._say(f"the summary failed: {type(error).__name__}: {error}", "error")
         self._results = {key: found}
@@ -538,8 +543,9 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """Note a worker's exit. The supervisor starts a new worker, unless this one died before it
-        was ready.
+        """Note a worker's exit.
+
+        The supervisor starts a new worker, unless the worker died before it was ready.
         """
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")

@@ -1,4 +1,4 @@
-"""Runs work in daemon threads that the lab does not wait for when it ends."""
+"""Runs work in daemon threads, for which the lab does not wait when it ends."""
 
 import asyncio
 import threading
@@ -10,8 +10,9 @@ T = TypeVar("T")
 
 
 async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a call like `asyncio.to_thread`, but asyncio does not join the thread at exit. Raises what the call
-    raises.
+    """Run a call in a thread, like `asyncio.to_thread`, but without asyncio joining the thread at exit.
+
+    Raises the errors of the call.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

@@ -41,7 +41,7 @@ def doubled(request: Measure) -> Measure:
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices to measure on each host: the arms' devices that the host has, else all named
+    """Return the devices to measure on each host: the arms' devices that the host has, or else all named
     devices.
     """
     out = {}

@@ -27,7 +27,7 @@ from tuilab.program.gains import gain_of_step
 class Change:
     """A change to a captured step. name: used by `tuilab.worker.changed_step`.
 
-    agrees: largest relative difference between results that counts as rounding.
+    agrees: the largest relative difference between results that counts as a rounding error.
     """
 
     name: str
@@ -74,7 +74,7 @@ def can_try(finding: Bottleneck) -> bool:
 def refusal(finding: Bottleneck, page: Page) -> str:
     """Explain why the change does not apply to the program as it is; "" if it does.
 
-    Tracing a step that runs op by op would run its Python code once more, and repeat any side effect.
+    Tracing a step that runs op by op would run its Python code once more, and would repeat its side effects.
     """
     if finding.first and (not finding.preset or finding.code == "eager-step"):
         return finding.first[0]
@@ -86,8 +86,8 @@ def refusal(finding: Bottleneck, page: Page) -> str:
 async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = "") -> Tried:
     """Measure a captured step with and without the finding's change.
 
-    python: of the environment that measures; "" for the lab's own. Cancelling this coroutine ends its
-    processes.
+    python: the Python of the environment that measures; "" for the lab's own. Cancelling this coroutine ends
+    its processes.
     """
     devices = [part.name.removeprefix("compute on ") for part in page.parts if "compute on" in part.name]
     words = ["--device", "GPU" if devices and devices[0].startswith("GPU") else "CPU"]
@@ -134,8 +134,9 @@ def _agreement(apart: float | None, agrees: float) -> str:
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
-    """Compare the program's own steps, which run op by op, with the graph; the wait for input stays
-    the same.
+    """Compare the program's own steps, which run op by op, with the graph.
+
+    The wait for input is assumed to stay the same.
     """
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
@@ -188,7 +189,7 @@ async def _run(folder: str, words: list[str]) -> _Run:
 
 
 async def _output(command: list[str]) -> bytes:
-    """Return the output of a process that runs in its own group. Raises TrialError if there is no output."""
+    """Run a process in its own group and return its output. Raises TrialError if there is no output."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True

@@ -47,16 +47,16 @@ MOST_READ = 12
 time.
 """
 READING, LEAST_READ = 0.03, 2
-"""Share of the program's CPU time that reading its windows may take, and number of windows read regardless
-for each kind of step.
+"""Share of the program's CPU time that reading its windows may take, and the number of windows of each kind
+of step that are read in any case.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Minimum seconds between two pages of a live program, and the minimum as a multiple of the time that a page
-takes.
+"""Minimum time between two pages of a live program: in seconds, and as a multiple of the time that making a
+page takes.
 """
 TAIL = 2**16
-"""Number of output bytes to search for the last lines: a progress bar writes much into one line."""
+"""Number of output bytes to search for the last lines: a progress bar writes much output into one line."""
 MOST_SHOWN = 5_000
 """Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
@@ -66,8 +66,8 @@ _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 @dataclass
 class WatchOptions:
-    """Options for watching. every, window: seconds between windows and per window; 0 for as rarely as `share`
-    of the program's time allows.
+    """Options for watching. every, window: seconds between windows and per window; 0 to choose them such that
+    the windows take `share` of the program's time.
     """
 
     every: float = 0.0
@@ -142,7 +142,9 @@ class Watched:
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
-        """Read new profiler windows as CPU time allows, those from the ends and the middle first."""
+        """Read new profiler windows as far as the CPU time allows; the first, the last and the middle ones
+        come first.
+        """
         for number, files in self.files.items():
             process = self.processes[number]
             done = {window for window, _ in process.windows}
@@ -204,7 +206,9 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Order the indices so that any first part of them covers the whole range: ends, middle, quarters."""
+    """Order the indices so that any number of the first ones covers the whole range: ends, middle,
+    quarters.
+    """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
     while len(order) < count:
         gap = max(1, gap // 2)
@@ -218,7 +222,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
-    # This process exists only to watch, so its imports count as a cost of watching.
+    # This process exists only to watch, so its imports count as part of the cost of watching.
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
@@ -296,7 +300,7 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # The page of a long program takes long to draw, and drawing competes with the program for CPU.
+            # For a long program, drawing the page takes long and competes with the program for CPU time.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
@@ -458,7 +462,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes that use GPU memory, and the memory size of each GPU; nothing without a
+    """Return the other processes that use GPU memory, and each GPU's memory size; both are empty without a
     driver.
     """
     from tuilab.telemetry.sampler import open_nvml
