@@ -127,7 +127,7 @@ class ConcurrentDeviceRunner:
         self._say_what_is_not_here(request)
         self._overlap = Overlap(list(self._devices))
         spent = max(device.alone_s for device in self._devices.values())
-        # There is no precision target: all devices measure for the same time, so that none ends early.
+        # There is no precision target, so that all devices measure for the same time and none ends early.
         limit_s = min(request.budget.limit_s, max(LEAST_S, spent))
         budget = replace(alone.budget, precision=0.0, limit_s=limit_s)
         beside = replace(alone, budget=budget, phases=False)
@@ -199,7 +199,7 @@ class ConcurrentDeviceRunner:
             self._on_event(event)
 
     def _began(self, event: e.RunStarted) -> None:
-        """Report the start of the run once, although each device starts in each pass."""
+        """Report the start of the run only once, although each device starts a run in each pass."""
         machine = self.machine
         if self._begun != event.run and machine is not None:
             self._begun = event.run

@@ -1,8 +1,8 @@
-"""Becomes a worker by forking a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
+"""Acts as a worker that is forked from a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
 
 This process passes its standard descriptors, environment and folder to the zygote at the other end of the
 socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. Ending this process ends
-the worker. It uses only the standard library, so it starts within hundredths of a second.
+the worker. It uses only the standard library, so that it starts within hundredths of a second.
 """
 
 import json
@@ -24,7 +24,7 @@ def main(descriptor: int, command: list[str]) -> int:
     zygote.setblocking(True)
     try:
         socket.send_fds(zygote, [json.dumps(told).encode()], [0, 1, 2, answer.fileno()])
-    except OSError:  # the zygote has ended: start a fresh process
+    except OSError:  # if the zygote has ended, start a fresh process
         os.execv(command[0], command)
     zygote.close()
     answer.close()

@@ -9,7 +9,7 @@ from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
-    """Return the settings with which a worker opens only this GPU, given its number on the machine; none for
+    """Return the settings with which a worker opens only this GPU, given its number on the machine; empty for
     a CPU.
     """
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}

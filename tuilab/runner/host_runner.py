@@ -60,8 +60,8 @@ def supervise(
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: environments of this machine, by host name. forks: whether a run that forks follows soon.
-    scope: files that the first worker on this machine may open. Raises InputError.
+    environments: environments of this machine, by host name. forks: whether a run that forks processes will
+    follow soon. scope: files that the first worker on this machine may open. Raises InputError.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
@@ -80,7 +80,7 @@ def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) ->
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Describe, in one sentence each, the versions in which a host differs from the first one."""
+    """Describe the versions in which a host differs from the first host, in one sentence each."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 
 @dataclass
 class _Shared:
-    """A run on several hosts: the hosts that still measure, and the results of the others.
+    """A run on several hosts: the hosts that are still measuring, and the results of the others.
 
     timed: arms that have rounds. held: events that arrived before any host had started the run.
     """
@@ -114,8 +114,8 @@ class MultiHostRunner:
             self._receive(host, e.WorkerExited(code=_NOT_FOUND, message=_unstarted(host, error)))
 
     async def send(self, request: Request) -> None:
-        """Send a run to the hosts of its arms, a stop or acknowledgement to all hosts, and other requests to
-        the first.
+        """Send a run to the hosts of its arms, a stop or an acknowledgement to all hosts, and any other
+        request to the first host.
         """
         if isinstance(request, Measure):
             await self.measure(request)
@@ -152,7 +152,7 @@ class MultiHostRunner:
             else:
                 part = msgspec.structs.replace(request, arms=tuple(arms[host]))
                 if not alone:
-                    # Each machine would save only its own part; the listener saves the whole run.
+                    # Each machine would save only its own part, but this process saves the whole run.
                     own = OWN if host != HERE and request.spool else ""
                     part = msgspec.structs.replace(part, spool=own, finish=False)
                 await member.measure(part)
@@ -220,7 +220,7 @@ class MultiHostRunner:
     def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
         shared.waiting.discard(host)
         shared.endings[host] = event
-        # If a worker on this machine ends, the run ends; if a host is lost, only its own arms end.
+        # If a worker on this machine ends, the run ends; if another host is lost, only its own arms end.
         if event.status == "failed" and shared.hosts != {HERE}:
             for arm in shared.request.arms:
                 if arm.host == host:

@@ -7,7 +7,7 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """The time during which a worker measures rounds, on this process's clock. began: None before the first
+    """The time in which a worker measures rounds, by this process's clock. began: None before the first
     round. end: None until the last round is over.
     """
 
@@ -19,7 +19,7 @@ class _Span:
 class Overlap:
     """Receives the events of all workers and decides for each round whether every worker was measuring.
 
-    Round times are on the worker's own clock, relative to its reported start; this process's clock only
+    Round times are by the worker's own clock, relative to its reported start. This process's clock only
     relates the starts to each other.
     """
 

@@ -25,9 +25,9 @@ LONGEST_EVENT = 64 * 2**20
 LONGEST_LOG = 64 * 2**10
 TERM_GRACE_S = 0.3
 GUARD_S = 1.0
-"""Maximum seconds to wait until a worker's guard has removed its temporary files."""
+"""Maximum seconds to wait for a worker's guard to remove its temporary files."""
 LAST_WORDS_S = 3.0
-"""Maximum age in seconds of output that may explain an exit; older output is unrelated."""
+"""Maximum age in seconds of output that may explain an exit; older output is assumed to be unrelated."""
 
 OWN = "tuilab: "
 """Prefix of tuilab's own messages in a worker's standard error."""
@@ -44,7 +44,10 @@ def local_command() -> list[str]:
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Wrap a listener so that its errors stop neither the reader nor the run; the event loop reports them."""
+    """Wrap a listener so that its errors stop neither the reader nor the run.
+
+    The event loop reports the errors.
+    """
 
     def tell(event: Event) -> None:
         try:
@@ -151,13 +154,13 @@ class WorkerProcess:
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
-        # In a container, process 1 takes the guard with it when it exits.
+        # In a container, process 1 ends the guard too when it exits.
         deadline = time.monotonic() + GUARD_S
         while guards(self._known) and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
-        """Record the worker's descendants, which can only be found while the worker lives."""
+        """Record the worker's descendants, because they can be found only while the worker lives."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
@@ -191,7 +194,7 @@ class WorkerProcess:
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
             else:
-                # A round holds only numbers, and names that this process sent; other events may contain
+                # A round contains only numbers and names that this process sent, but other events may contain
                 # untrusted text.
                 self._on_event(event if isinstance(event, Round) else sanitize(event))
 
@@ -206,10 +209,11 @@ class WorkerProcess:
     async def _wait(self) -> None:
         await self._exited.wait()
         code = self._process.returncode or 0
-        # Processes that the worker's code started would outlive it.
+        # Otherwise, processes that the worker's code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
-        # A descendant that cannot be killed may hold the pipes; the worker's own output arrives at once.
+        # A descendant that cannot be killed may hold the pipes open, but the worker's own output arrives at
+        # once.
         await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()

@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's exit code if it could not connect or lost the connection."""
 
-# ssh's messages and what to tell the user. The first match wins.
+# ssh's messages, and what to tell the user. The first match counts.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -50,8 +50,8 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
     """Return the command that starts a worker on `host`: an alias from ssh's configuration, or `user@host`.
 
-    options: for `tuilab worker` or another command. `BatchMode` makes ssh fail instead of prompting, so no
-    password passes through the lab. Raises InputError for a name that ssh would read as an option.
+    options: those for `tuilab worker`, or another command. `BatchMode` makes ssh fail instead of prompting,
+    so no password passes through the lab. Raises InputError for a name that ssh would read as an option.
     """
     if not _HOST.fullmatch(host):
         raise InputError("--host", host, "an ssh alias, a host or user@host")

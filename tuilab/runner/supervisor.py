@@ -57,9 +57,9 @@ BESIDE, PREPARING_S = 4, 30.0
 SILENT_S = 5.0
 """Seconds of silence after which a worker is reported as silent."""
 GROWN = 2**30
-"""Growth of a worker's memory, in bytes, at which a fresh worker replaces it."""
+"""Growth of a worker's memory, in bytes, after which a fresh worker replaces it."""
 CANCEL_GRACE_S = 1.4
-"""Seconds to wait after a stop before the process is ended with TERM and KILL; the whole stop takes less than
+"""Seconds to wait after a stop before the process is ended with TERM and KILL. The whole stop takes less than
 2 s.
 """
 
@@ -71,7 +71,7 @@ _QUEUED = (Measure, Declare, Ask)
 class Further:
     """A forked process of a run, with its request.
 
-    ready: its arms are built and it waits for its turn. gone: it will never measure.
+    ready: whether its arms are built and it is waiting for its turn. gone: whether it will never measure.
     """
 
     request: Measure | None = None
@@ -93,8 +93,9 @@ class Supervisor:
 
     on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
-    explain: turns exit code and last output into a sentence. name: of a remote worker, for messages. forks: a
-    run that forks follows soon, so zygotes may start on idle processors next to the first worker.
+    explain: turns exit code and last output into a sentence. name: the name of a remote worker, for messages.
+    forks: whether a run that forks processes will follow soon, so that zygotes may start on idle processors
+    next to the first worker.
     """
 
     def __init__(
@@ -124,8 +125,8 @@ class Supervisor:
         # Only this program's own workers can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
-        # The process that measures; the processes being prepared, in order; the processes that have measured
-        # and are idle.
+        # The process that measures; the processes being prepared, in order; and the processes that have
+        # measured and are idle
         self._measuring = Further()
         self._ahead: deque[Further] = deque()
         self._spent: list[WorkerProcess] = []
@@ -133,8 +134,8 @@ class Supervisor:
         self._fresh = 0
         """Memory of the worker when it was ready, in bytes."""
         self._foreseen = forks
-        # ssh does not pass this environment variable; a remote worker confines itself when the request asks
-        # for it.
+        # ssh does not pass this environment variable on. A remote worker confines itself if a request
+        # requires it.
         self._confines = command is None or env is not None
         self._held = ""
         self._opens = scope
@@ -212,7 +213,7 @@ class Supervisor:
 
     def _forks(self, request: Measure) -> bool:
         """Return whether the run's further processes are forked."""
-        # Next to workers in other environments, use fresh processes, because theirs are fresh too.
+        # If workers in other environments take part, use fresh processes, because theirs are fresh too.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
@@ -221,7 +222,7 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                # an idle question gives way within a fraction of a second
+                # a question that only runs while idle gives way within a fraction of a second
                 await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
@@ -282,7 +283,7 @@ class Supervisor:
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        # Wait for the cancelled tasks: the event loop then frees a process that was about to start.
+        # Wait for the cancelled tasks, so that the event loop frees a process that was about to start.
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
@@ -315,7 +316,7 @@ class Supervisor:
                 self._spawn_task(of.process.send(Turn(id=self._active.id)))
 
     def _idle(self) -> list[WorkerProcess]:
-        """Return a run's processes that no longer measure, and forget them."""
+        """Return the run's processes that no longer measure, and remove them from the list."""
         idle = [*self._spent, *(one.process for one in self._ahead if one.process is not None)]
         self._spent = []
         self._ahead.clear()
@@ -351,7 +352,7 @@ class Supervisor:
                     self._break_off(event.run, words)
                     return
                 if self._active.part:
-                    return  # only the first part of a run reports its start
+                    return  # only the run's first part reports the start
                 event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
@@ -373,7 +374,7 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Record which arms settle at once, as reported by processes that observed it."""
+        """Record which arms settle at once, as reported by the processes that observed it."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
         if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
@@ -401,12 +402,12 @@ class Supervisor:
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Return whether the event belongs to another run: user code could have guessed a run's id."""
+        """Return whether the event belongs to another run: user code may have guessed a run's id."""
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return whether user code raised: it may have left its process in any state."""
+        """Return whether user code raised an error, after which its process may be in any state."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -463,7 +464,7 @@ class Supervisor:
         if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
             return False
         assert self._process is not None
-        # Keep the previous process, which is idle: ending it now would disturb the next one.
+        # Keep the previous process, which is idle, because ending it now would disturb the next one.
         self._spent.append(self._process)
         self._measuring = self._ahead.popleft()
         self._process = self._measuring.process
@@ -473,7 +474,7 @@ class Supervisor:
         return True
 
     async def _prepare(self, request: Measure, most: int) -> None:
-        """Let this process and some of the following ones build their arms in parallel, while no process
+        """Let this process and some of the following ones build their arms in parallel while no process
         measures.
         """
         of, active = self._measuring, self._active
@@ -529,7 +530,7 @@ class Supervisor:
             self._on_event(Refused(request=active.id, message=event.message))
         self._cancelling.clear()
         self._settled.set()
-        # A worker that dies during startup would die again: report it and wait for a request.
+        # A worker that dies during startup would die again, so report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:
@@ -594,8 +595,9 @@ class Supervisor:
         self._largest = max(self._largest, memory_of(process.pid))
 
     def _beside(self, request: Measure) -> int:
-        """Return how many processes to prepare in parallel, as idle processors and memory allow; each is
-        assumed to need as much memory as the largest so far.
+        """Return how many processes to prepare in parallel, given the idle processors and the free memory.
+
+        Each is assumed to need as much memory as the largest so far.
 
         Returns 0 for user code, which could do anything while it loads.
         """
@@ -613,7 +615,7 @@ class Supervisor:
         foreseen, self._foreseen = self._foreseen, False
         if not self._forks(request):
             if foreseen and self._zygotes is not None:
-                self._spawn_task(self._zygotes.close())  # the zygotes were started in vain
+                self._spawn_task(self._zygotes.close())  # the zygotes are not needed
             return request
         chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
         budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
@@ -631,7 +633,7 @@ def processes(request: Measure) -> int:
     """
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # the coordinator of the turns starts each further process
+        return request.worker + 1  # the coordinator of the turns starts each further process itself
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
@@ -655,7 +657,7 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
     """Return the request for one process, with only its part of the run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
-    # If the lab ended, the worker would leave only a part of the run.
+    # If the lab ended, the worker would leave only a part of the run, so do not spool it.
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 

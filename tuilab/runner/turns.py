@@ -1,4 +1,4 @@
-"""Lets workers on one machine take turns in one run, so that their rounds cover the same minutes."""
+"""Lets workers on one machine take turns in one run, so that their rounds cover the same period."""
 
 import asyncio
 import random
@@ -14,8 +14,8 @@ from tuilab.model.requests import Cancel, Measure, Turn
 from tuilab.model.scenario import Budget
 
 LEAST_PROCESSES = 3
-"""Minimum number of processes per environment. Processes settle at different paces, so one process per
-environment shows no difference.
+"""Minimum number of processes per environment. Processes settle at different speeds, so a single process per
+environment cannot show a difference.
 """
 QUICK_S = 2.0
 """Seconds of rounds per process in a quick run."""
@@ -53,7 +53,7 @@ def budget_of(budget: Budget) -> Budget:
 class Turns:
     """A run of several workers, of which only one is active at a time.
 
-    A turn is one round; the first turn is everything up to the first round: start, build, warm-up. In each
+    A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
     cycle, every worker has one turn, in random order, and their rounds are sent as one. After all workers
     have finished their last round, each gets a fresh process. members: by the host names in the parts. tell:
     receives all other events.
@@ -64,7 +64,7 @@ class Turns:
         self._parts = dict(parts)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
-        # A resumed run already has data from some processes.
+        # In a resumed run, some processes have already measured.
         self._first_worker, self._index = first.worker, 0
         self._processes = first.worker + 1
         if first.sweep is None:
@@ -92,7 +92,7 @@ class Turns:
         self._begin(self._first_worker)
 
     async def cancel(self) -> None:
-        """Stop the run: skip workers that have not started; the others end as a single worker does."""
+        """Stop the run: skip workers that have not started; the others end like a single worker."""
         self._stopped = True
         await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
 
@@ -118,7 +118,7 @@ class Turns:
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self._parts) - self._out
         self._first = next(host for host in self._parts if host in self._left)
-        # The first host starts first, so that listeners see the start of the run before other events.
+        # The first host starts first, so that listeners receive the start of the run before other events.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 

@@ -36,15 +36,17 @@ LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
 """Seconds allowed for importing TensorFlow and for the program's answer."""
 SI_KERNEL = 0x80
-"""`si_code` of a signal sent by the kernel: the terminal has sent it to the program too."""
+"""`si_code` of a signal sent by the kernel: the terminal has also sent it to the program."""
 
 Take = Callable[[int, Told, Path | None], None]
-"""Called from a thread with a process's number, its message, and the path of a profiler window's file."""
+"""Called from a thread with a process's number, its message, and the path of a profiler window's file if
+there is one.
+"""
 LONGEST_FOLDER = 74
-"""Maximum length of the temporary folder's name, in bytes: a socket's path has at most 103."""
+"""Maximum length of the temporary folder's name, in bytes: a socket's path may have at most 103."""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
-"""Bytes of a program's latest output that are kept while a screen uses the terminal."""
+"""Maximum bytes of a program's latest output that are kept while a screen uses the terminal."""
 
 
 class Listener:
@@ -69,7 +71,8 @@ class Listener:
         self._begin(self._accept)
         self._taking = threading.Thread(target=self._take_on, daemon=True)
         self._taking.start()
-        # This shell outlives a lab that is killed: its standard input closes when the lab ends.
+        # This shell outlives a lab that is killed: it ends when its standard input closes, that is, when the
+        # lab ends.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
         nowhere = subprocess.DEVNULL
         self._keeper = subprocess.Popen(
@@ -155,8 +158,8 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return the command: a Python file or `-m module` runs in the active environment's Python; other words
-    are unchanged.
+    """Return the command: a Python file or `-m module` runs in the active environment's Python; any other
+    command is unchanged.
 
     Raises InputError if there is nothing to start.
     """
@@ -299,7 +302,7 @@ class Hosted:
         resized()
         before = termios.tcgetattr(0) if os.isatty(0) else None
         if before is not None:
-            # The program's own terminal does the line editing; ours keeps the signal keys, for Ctrl-Z.
+            # The program's own terminal does the line editing; ours only keeps the signal keys, for Ctrl-Z.
             tty.setraw(0, termios.TCSANOW)
             mode = termios.tcgetattr(0)
             mode[3] |= termios.ISIG
@@ -348,8 +351,8 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:
-            # No timeout: after a long stop, `sigtimedwait` with a timeout returns a signal that was never
-            # sent.
+            # Use no timeout, because after a long stop, `sigtimedwait` with a timeout returns a signal that
+            # was never sent.
             told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
             while not states.empty():
                 if not os.WIFSTOPPED(status := states.get()):
@@ -367,7 +370,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
 def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
     """Send SIGCHLD to a thread whenever a child stops or ends.
 
-    The kernel may deliver its own SIGCHLD to a thread that does not handle it.
+    This is needed because the kernel may deliver its own SIGCHLD to a thread that does not handle it.
     """
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)

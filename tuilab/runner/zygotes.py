@@ -1,4 +1,4 @@
-"""Zygotes are processes with TensorFlow imported, from which a run forks its further processes.
+"""Starts zygotes: processes that have imported TensorFlow, from which a run forks its further processes.
 
 A fork inherits its parent's memory layout, so there are several zygotes, used in random order
 (docs/measuring.md has the evidence). They open no device.
@@ -46,7 +46,7 @@ class Zygotes:
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
-        """Wait until new zygotes have stopped using a processor."""
+        """Wait until new zygotes no longer use a processor."""
         if self._early is not None:
             await asyncio.shield(self._early)
 
@@ -140,12 +140,15 @@ def _proportional(pid: int) -> int:
 
 
 def no_gpu_in_sight() -> bool:
-    """Return whether no NVIDIA driver is loaded. (A ready worker knows which GPUs TensorFlow sees.)"""
+    """Return whether no NVIDIA driver is loaded.
+
+    Once a worker is ready, it knows which GPUs TensorFlow sees.
+    """
     return not Path("/proc/driver/nvidia/version").exists()
 
 
 def idle_processors() -> int:
-    """Return the number of processors that stay idle while a worker imports TensorFlow."""
+    """Return the number of processors that are idle while a worker imports TensorFlow."""
     return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
 
 
@@ -155,10 +158,10 @@ def possible() -> bool:
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Return whether a run's further processes may be forked: without a GPU, and if the budget allows
-    forking; not for a sweep whose budget has no short processes.
+    """Return whether a run's further processes may be forked.
 
-    A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.
+    This requires a run without a GPU, a budget that allows forking and, for a sweep, a budget with short
+    processes. A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.
     """
     budget = request.budget
     several = budget.forks > 0 and not (request.sweep is not None and budget.further_s)
