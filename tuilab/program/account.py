@@ -23,7 +23,9 @@ WORDS: dict[AccountKind, str] = {
 }
 """The words shown for each kind of time."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program does in a call to Keras. The graphs, ops and input of a call count as one activity."""
+"""The program's activity during a call to Keras. The graphs, ops and input of a call count as one
+activity.
+"""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
 """Shown instead of a user's function for the time before Python's first line and after the program's last
@@ -39,7 +41,7 @@ def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRo
     """Return the rows of a process, longest first. They add up to `lasted_s`.
 
     began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
-    after the last message comes from clocks. Any other time without a sample is unknown.
+    after the last message is taken from clocks. Any other time without a sample is unknown.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -125,7 +127,7 @@ def tree(rows: Iterable[AccountRow]) -> Line:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the headline: an activity of the program, its seconds, and its line if known."""
+    """A part of the headline: an activity of the program, with its seconds and, if known, its line."""
 
     words: str
     seconds: float
@@ -146,7 +148,7 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return how a call was repeated, such as ` row by row` or ` in 120 calls`; "" if it was not."""
+    """Return how a call was repeated, such as ` row by row` or ` in 120 calls`; "" if it was not repeated."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"

@@ -46,7 +46,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
     """Return the change for a finding at a line, what to change before it, and the preset that demonstrates
     it.
 
-    Conditions that do not hold add a change before the advised one, or replace it.
+    For conditions that do not hold, a change is added before the advised one, or replaces it.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -113,7 +113,7 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Find a callback that runs after each batch, because Keras would run it once for all steps of an
+    """Find a callback that runs after each batch, because Keras would run it only once for all steps of an
     execution.
     """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
@@ -170,7 +170,7 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """Find a model whose sizes depend on the loop, because it differs in each iteration."""
+    """Find a model whose sizes depend on the loop, because the model then differs in each iteration."""
     names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
     lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}
     used = {name for line in lines for name in source.names_of_call(case.sources, *line)} & names
@@ -229,7 +229,7 @@ TABLE: dict[str, Advice] = {
     ),
     "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),
     "cudnn-off": Advice("remove the setting, so that Keras uses cuDNN's kernel on a GPU"),
-    # Python between the steps, and Python in place of a step
+    # Python code between steps, or in place of a step
     "eager-functions": Advice(
         "remove the call, which is only for debugging", "tiny-ops", needs=(none_in_train_step,)
     ),

@@ -61,7 +61,7 @@ class Case:
                 return found
             line, count = following.most_common(1)[0]
             if count < most:
-                # No single line leads to most of the ops, but one loop may contain them all.
+                # No single line leads to most of the ops, but a single loop may contain them all.
                 loops: Counter[tuple[str, int]] = Counter()
                 for (file, number), each in following.items():
                     if around := source.loop(self.sources, file, number):

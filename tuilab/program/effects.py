@@ -22,7 +22,7 @@ HARMLESS = (
     "os",
     "contextlib",
 )
-"""Libraries whose results depend only on their arguments, and which change no state."""
+"""Libraries whose results depend only on their arguments, and that change no state."""
 CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,8 +31,8 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """Python code with an effect that a graph would not repeat. first: what to change before making a graph
-    of it.
+    """Python code with an effect that a graph would not repeat. first: what to change before turning the code
+    into a graph.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Effect:
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
-    """Return what the step at a line does in addition to its ops, each effect once, in source order.
+    """Return the effects of the step at a line other than its ops, without duplicates, in source order.
 
     The step is the innermost loop or function around that line. Follows calls by name to the user's own
     functions.
@@ -122,8 +122,8 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Return the origin of a file's names, that is, the import or the call that created each: `np` → `numpy`,
-    `env` → `gym.make`.
+    """Return the origin of each name in a file: the import or the call that created it, such as `np` →
+    `numpy`, `env` → `gym.make`.
     """
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
@@ -147,7 +147,7 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
 
 
 def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
-    """Return `numpy.random.normal` for `np.random.normal`; "" for a callee that is not a name."""
+    """Return `numpy.random.normal` for `np.random.normal`; "" if the callee is not a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

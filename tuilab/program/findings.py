@@ -1,7 +1,8 @@
-"""Finds what costs a watched program time and what to change, with one function per subject. Pure functions.
+"""Finds where a watched program loses time, and what to change, with one function per subject. Pure
+functions.
 
-Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing it
-makes the program at most 1 / (1 - share) times as fast.
+Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing that
+share makes the program at most 1 / (1 - share) times as fast.
 """
 
 import re
@@ -30,7 +31,7 @@ INPUT = "waiting for input"
 WAITING = 0.15
 """Minimum share of a step that waiting for input must take to be reported."""
 FULL = 0.8
-"""Share of the processors. A program that uses at least this much is assumed to need all of them."""
+"""Share of the processors. A program that uses at least this share is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 """Minimum share of the processors that a pipeline must use to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
@@ -38,10 +39,10 @@ MANY_TRACES, RETRACING = 4, 0.05
 two.
 """
 USED = 10
-"""Minimum number of calls that make a library's tf.function worth creating."""
+"""Minimum number of calls that make it worthwhile for a library to create a tf.function."""
 QUICK_FIRST = 0.6
-"""Lower bound of a program's first trace in a faster process, relative to its time here: 0.6 to 1.2 in five
-pairs.
+"""Minimum duration of a program's first trace in a faster process, as a multiple of its time here: 0.6 to 1.2
+in five pairs.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
@@ -50,14 +51,14 @@ sampled line.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Share of the time spent reading values, and reads per step."""
+"""Minimum share of the time that is spent reading values, and minimum number of reads per step."""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 LEAST_OP_S = 1e-6
-"""Minimum seconds of a graph's op, as observed in loops of small ops."""
+"""Minimum seconds of a graph's op, as measured in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Maximum share of the float64 ops' time that switching to float32 saves on a CPU."""
+"""Maximum share of the float64 ops' time that switching to float32 can save on a CPU."""
 LEAST = 20
 """Minimum number of steps before rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
@@ -115,10 +116,10 @@ def _finding(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: of a step, or of the whole that `spent_s` is part of. `beside`: a further share of a step that the
-    fix removes although the finding is about another. spent_s: seconds of the program that it takes; None for
-    `share` of the steps. most_s: maximum seconds that the fix may save, if more than spent_s. advice: the
-    table's key, `code` by default; change: replaces the table's text.
+    share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step that
+    the fix removes, although the finding is about another part. spent_s: seconds of the program that the
+    problem takes; None for `share` of the steps. most_s: maximum seconds that the fix may save, if more than
+    spent_s. advice: the table's key, `code` by default. change: replaces the table's text.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -186,10 +187,10 @@ def matrices(of: Process) -> dict[str, int]:
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:
-    """Find calls to predict, evaluate and fit in a loop that each run little more than one step."""
+    """Find calls to predict, evaluate and fit in a loop each of which runs little more than one step."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
-    # If each iteration builds a new model, its calls cannot be merged into one call.
+    # If each iteration builds a new model, its calls cannot be merged.
     anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
     for site in sites:
         method = METHODS.get(site.call)
@@ -236,22 +237,23 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
-        if 0 < max(site.count for site in inside) < MANY_TRACES:  # a few trainings, each with its own model
+        # a few training runs, each with its own model
+        if 0 < max(site.count for site in inside) < MANY_TRACES:
             continue
         most = max(inside, key=lambda site: site.kinds["building"])
         text = (
             f"layers, models or optimizers are built in the loop on line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
-        # The maximum includes the first ops of a new object, such as an optimizer's update, which create
+        # The maximum includes a new object's first ops, such as an optimizer's first update, which create
         # variables.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
         yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if a line in a loop built something after another line of the loop had run steps, that is,
-    from the second iteration on.
+    """Return True if a line in a loop built something after another line in the loop had run steps, which
+    only happens from the second iteration on.
     """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
@@ -304,8 +306,8 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
 
 
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
-    """Return the share of a step spent waiting for input, from profiled steps or else from waits in
-    Python.
+    """Return the share of a step spent waiting for input, from profiled steps, or else from waits
+    in Python.
     """
     if case.of.seen:
         return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
@@ -316,9 +318,9 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 def crowded(of: Process, kind: str = "") -> float:
     """Return the maximum share of a step that a concurrent pipeline takes on the same processors.
 
-    kind: count only stages of this kind. If step and pipeline both need all processors all the time, removing
-    the pipeline gives its share of them to the step. While the step waits, the pipeline takes nothing from
-    it. 0 for steps that compute on another device.
+    kind: count only stages of this kind. If step and pipeline always need all processors, removing the
+    pipeline gives its share to the step. While the step waits, the pipeline takes nothing from it. Returns 0
+    for steps that compute on another device.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -337,9 +339,9 @@ def crowded(of: Process, kind: str = "") -> float:
 def slowest(case: Case) -> tuple[Stage | None, bool]:
     """Return the pipeline's slowest stage, and whether the pipeline ran it in parallel.
 
-    TensorFlow fuses and parallelises stages by itself; the profile's iterators, from the source up, show the
-    stages that ran. The slowest stage is the one nearest to the source that takes at least half as long as
-    the longest.
+    TensorFlow fuses and parallelises stages by itself; the iterators in the profile, from the source up, show
+    the stages that ran. The slowest stage is the one nearest to the source that takes at least half as long
+    as the longest.
     """
     if not case.of.datasets:
         return None, False
@@ -360,7 +362,7 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # If several stages are of this kind, choose the one with as many such stages below it as in the
+        # If there are several stages of this kind, choose the one with as many such stages below it as in the
         # profile's path.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
@@ -415,7 +417,7 @@ def _at_fault(
     """Return the user's stage that keeps the step waiting (None if unknown), and whether it runs Python.
 
     held: the slowest stage. If the slowest map is not parallel, it alternates with a map that runs Python,
-    and the Python is to blame.
+    and the Python code is the cause.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -459,8 +461,9 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find batches that are prepared only after the step has ended. Overlapping saves at most the shorter of
-    the two.
+    """Find batches that are prepared only after the step has ended.
+
+    Overlapping preparation and step saves at most the shorter of the two.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
@@ -484,7 +487,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     """Find a map that runs Python code and hardly delays the step, but uses the processors on which the step
     computes.
 
-    Processor time of TensorFlow's own ops is the pipeline's work and is not reported.
+    Processor time of TensorFlow's own ops is the pipeline's regular work and is not reported.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
@@ -553,7 +556,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # End at the last call: anything later, such as the program's exit, does not belong to these functions.
+    # Measure up to the last call: later time, such as that of the program's exit, does not belong to these
+    # functions.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
@@ -571,7 +575,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # At least one trace remains, possibly a fast one, and a trace may slow down the steps after it.
+        # At least one trace remains, which may be a fast one, and a trace may slow down the steps that follow
+        # it.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
@@ -581,7 +586,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         if made >= MANY_TRACES and len(traces) <= 2 * made:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
-                continue  # several trainings, each of which compiles its model once
+                continue  # several training runs, each of which compiles its model once
             differed, advice = "the tf.function was created again each time", "retraced, recreated"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
@@ -618,7 +623,7 @@ def difference(described: list[list[list[object]] | None]) -> str:
     return found.most_common(1)[0][0] if found else ""
 
 
-# Python between the steps, and Python in place of a step
+# Findings about Python code that runs between steps or instead of a graph
 
 
 def eager(case: Case) -> Iterator[Bottleneck]:
@@ -652,9 +657,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that Python launches individually, in addition to the step's tf.function or in place
-    of one.
-    """
+    """Find ops that Python launches individually, alongside the step's tf.function or instead of one."""
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -674,8 +677,8 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         name = of.functions[of.step].name.rpartition(".")[2]
         text += f" run eagerly in addition to {name}: starting them takes {percent(share)} of the step"
         advice = "eager-step, outside"
-        # The fix may also remove the Python between these ops, but not the time that the function's own ops
-        # need.
+        # The fix may also remove the Python code between these ops, but not the time that the function's own
+        # ops take.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
@@ -716,7 +719,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
         return
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
-        if of.seen:  # a read waits for the device's work, which takes its time anyway
+        if of.seen:  # a read waits for work on the device, which takes the same time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _finding(
@@ -737,7 +740,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
         if steps < LEAST // 2 or n < steps * READING_EACH:
             continue
         share, interval = min(1.0, took / of.stepping_s if of.stepping_s else 0.0), None
-        if case.gpus and of.seen:  # the device makes the copy too
+        if case.gpus and of.seen:  # the array is also copied to the device
             share, interval = of.share("copies"), gain_interval(of.seen, "copies")
         if share < READING:
             continue
@@ -758,7 +761,8 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # The conversion is part of dispatch, and the copy part of copies, so these two limit the gain.
+            # The conversion is part of dispatch, and the copy part of copies, so these two parts limit the
+            # gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -783,7 +787,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    # Individual ops have their own finding, except those of a callback.
+    # Individual ops have a finding of their own, except for those in a callback.
     called_back = of.called_back()
     single = {stack[-1] for stack in of.stacks} - called_back
     if of.seen and case.ops_at() not in called_back:  # ops may account for part of the time between the calls
@@ -803,7 +807,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         if case.gpus and (file, line) in of.reads:
             continue  # the line waits for the GPU, which is still running steps
         if (file, line) in single:
-            continue  # an individual op runs there
+            continue  # an individual op runs on that line
         # Users cannot change the code of TensorFlow and Keras around a step, but they can change a callback.
         around = (file, line) == calling or library.startswith(TRAINERS)
         if not around or library.startswith(CALLBACK):
@@ -826,7 +830,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
-        # Profiling lengthens the rest of a step, so this share of it is underestimated.
+        # Profiling lengthens the rest of a step, so this share is underestimated.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
@@ -853,8 +857,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Find a pipeline that is created for only a step or two, for example by predict() in a loop or by epochs
-    of one batch.
+    """Find a pipeline that is created for only one or two steps, for example by predict() in a loop or by
+    epochs with one batch.
     """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
@@ -902,13 +906,13 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
     if not total:
         return
-    # Ops run on several threads at once. So take their share of the ops' time, times the ops' share of the
+    # Ops run on several threads at once, so multiply their share of the ops' time by the ops' share of the
     # step.
     spent = sum(row.seconds for row in wide) / total * case.of.share("compute")
     if spent < DOUBLE:
         return
     top = largest(wide)
-    # Half the bytes and twice the vector lanes save half the time of these ops. A library's own float32
+    # With half the bytes and twice as many vector lanes, these ops take half the time. A library's float32
     # kernels may save three quarters of it, and a GPU with few float64 units nearly all.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _finding(
@@ -923,7 +927,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the op that takes the longest. A gradient op is returned only if all ops are gradients."""
+    """Return the op that takes the longest. Returns a gradient op only if all ops are gradients."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -956,10 +960,10 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     if not of.seen or not isinstance(key, int):
         return
     function = of.functions.get(key)
-    # The runtime omits cheap ops from a profile after running them about ninety times.
+    # After running a cheap op about ninety times, the runtime omits it from profiles.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    # A Python function in the graph takes long by itself, but the ops around it may still be small.
+    # A Python function in the graph takes long itself, but the ops around it may still be small.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
     spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
@@ -1048,7 +1052,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
 
 
 def devices(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that are hidden, invisible, idle, unused, shared with others, or full."""
+    """Find GPUs that are hidden, invisible, idle, unused, shared with others, or nearly out of memory."""
     facts = case.of.facts
     if facts is not None and facts.opened:
         yield from _unseen(case, facts)
@@ -1073,7 +1077,7 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
         spent = sum(row.seconds for row in loop) / (
             total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
         )
-        # The layer's ops are small, so cuDNN saves their launch cost too.
+        # The layer's ops are small, so cuDNN also saves the cost of launching them.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
         yield _finding(case, "cudnn-off", at, text, share)
 
@@ -1132,7 +1136,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A profiled window may miss the GPU's work, so count the GPU as idle only if the host computes
+        # A profiled window may miss the work of a GPU, so count the GPU as idle only if the host computes
         # instead.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")

@@ -33,8 +33,8 @@ Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
 class Calls:
     """The calls of one kind.
 
-    starts, ends: of the latest calls. n: total number of calls. first: start of the first. spent: seconds in
-    calls that did not trace.
+    starts, ends: those of the latest calls. n: total number of calls. first: start of the first call. spent:
+    seconds in calls that did not trace.
     """
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
@@ -45,7 +45,9 @@ class Calls:
     first: float = 0.0
 
     def add(self, start: float, end: float, traced: bool) -> None:
-        """Add a call. Start and end are in seconds of the program's clock; 0 means an unknown end."""
+        """Add a call. Start and end are in seconds of the program's clock; 0 means that the end is
+        unknown.
+        """
         self.first = self.first if self.n else start
         self.n += 1
         self.spent += 0.0 if traced or not end else end - start
@@ -81,17 +83,17 @@ def _beyond(lengths: list[float], of: list[float]) -> float:
 
 
 def _quickest_tenth(lengths: list[float]) -> float:
-    """Return the longest duration among the fastest tenth."""
+    """Return the longest duration within the fastest tenth."""
     return sorted(lengths)[len(lengths) // 10]
 
 
 @dataclass
 class Gaps:
-    """Seconds between the calls of the steps: total, waiting for batches, in other tf.functions.
+    """Seconds between the calls of steps: in total, waiting for batches, in other tf.functions.
 
-    total: from the start of the first step to the end of the last. python: the rest of the gaps. rare: the
-    part of `python` that does not occur in every step. least: the total without `rare`, if every call were as
-    fast as the fastest tenth and no op started late.
+    total: from the start of the first step to the end of the last. python: the remaining time in gaps. rare:
+    the part of `python` that does not occur in every step. least: the total without `rare`, if every call
+    were as fast as the fastest tenth and no op started late.
     """
 
     total: float = 0.0
@@ -104,7 +106,9 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per step in the first fifth and in the last, and the seconds lost to the slowdown."""
+    """Seconds per step in the first and in the last fifth of the steps, and the seconds lost to the
+    slowdown.
+    """
 
     n: int
     early_s: float
@@ -114,8 +118,8 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches individually: number per step, their share of a step, and the part of it in
-    which none computes.
+    """Ops that Python launches individually: number per step, their share of a step, and the part of that
+    share in which none of them computes.
     """
 
     ops: float = 0.0
@@ -132,13 +136,13 @@ class Process:
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
     loops: Calls = field(default_factory=Calls)
-    """Iterations of a loop of ops that profiler windows covered."""
+    """Iterations of a loop of ops that were covered by profiler windows."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Samples since the last step. Code that runs after all steps costs them no time."""
+    """Samples since the last step. Code that runs after all steps takes no time from them."""
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
     """Stacks of lines, outermost first, in which the stepping thread was running an individual op."""
     iterators: int = 0
@@ -160,7 +164,7 @@ class Process:
     layers: set[str] = field(default_factory=set)
     """By a node's name: its op, dtype, file, line."""
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    """The ops of a tf.function's graphs, by its number, each with its first known line."""
+    """The ops of a tf.function's graphs, by its number, each op with its first known line."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     """Number of computing ops in a tf.function's graphs, by its number and each graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
@@ -171,7 +175,9 @@ class Process:
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """Times at which the first and last steps were reported, with the processor seconds used by then."""
+    """Times at which the first and the last steps were reported, with the processor seconds used up
+    to then.
+    """
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
@@ -181,7 +187,7 @@ class Process:
     wall: float = 0.0
     """Seconds that `spent` covers."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
-    """First and last second, on the scale of `wall`, at which a kind was reported at a line."""
+    """First and last second, in terms of `wall`, at which a kind of time was reported for a line."""
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer, and of the whole process."""
@@ -245,7 +251,7 @@ class Process:
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
         if (told.calls or told.waits) and not (self.calls or self.waits.n):
-            self.stacks.clear()  # stacks from before the first step
+            self.stacks.clear()  # these stacks are from before the first step
         if told.calls:
             self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
@@ -307,9 +313,9 @@ class Process:
         return "keras" if library else "tf.function"
 
     def durations(self) -> dict[int, float]:
-        """Return the seconds from each step's start to the next, by the step's number.
+        """Return the seconds from the start of each step to that of the next, by the step's number.
 
-        Excludes steps inside a profiler window and steps that traced, unless no others remain.
+        Excludes steps inside a profiler window and steps that traced, unless there are no others.
         """
         if self.steps is self.loops:  # many iterations pass between two windows
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
@@ -326,7 +332,7 @@ class Process:
                 continue
             out[gone + index] = end - start
         whole = [calls.starts[i + 1] - calls.starts[i] for i in range(len(calls.starts) - 1)]
-        if len(out) < FEW:  # one window may cover all of a short program
+        if len(out) < FEW:  # one window may cover a whole short program
             out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
@@ -334,7 +340,8 @@ class Process:
         """Return the steps' times at the start and end of the run if they grew or fell; None if there are few
         steps or no clear trend.
 
-        Each fifth must continue the trend, because a slow period on a busy machine is not a trend.
+        Each fifth of the steps must continue the trend, because a slow period on a busy machine is not a
+        trend.
         """
         took = [length for _, length in sorted(self.durations().items())]
         took = took[len(took) // 20 :]
@@ -362,7 +369,7 @@ class Process:
     @property
     def stepping_s(self) -> float:
         """Seconds that the steps took together, excluding gaps much longer than a step."""
-        if self.steps is self.loops:  # loops of ops are seen in windows only
+        if self.steps is self.loops:  # loops of ops are observed only in windows
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
@@ -419,7 +426,8 @@ class Process:
         out.python = max(0.0, end - begin - inside - out.waiting - out.others)
         out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
         if self.seen:
-            # After a pause, TensorFlow's pool threads are asleep, and a thread that an op wakes starts late.
+            # After a pause, the threads of TensorFlow's pool are asleep, so ops that wake a thread start
+            # late.
             work = total_seconds(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
@@ -447,9 +455,10 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The windows that show the steps; if none does, the windows of the calls that ran at the time.
+        """The windows that show the steps; if there are none, the windows of the calls that ran at that time.
 
-        A program may train, recompile its model and train again, so that its steps are another function.
+        A program may train, recompile its model and train again, so that its steps become calls of another
+        function.
         """
         key = self.step
         code = self._code(key)
@@ -458,8 +467,8 @@ class Process:
             for each in self.windows
             if each[0].step == key or (code and self._code(each[0].step) == code)
         ]
-        # A loop of ops that builds a model is not a step, so skip such windows unless the steps are loops
-        # too.
+        # A loop of ops that builds a model is not a step, so skip its windows, unless the steps are such
+        # loops too.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
 
@@ -542,7 +551,7 @@ def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float
     """Return the interval of the share that removing these parts could save.
 
     The upper end assumes that the rest becomes as fast as in the fastest tenth of the steps, because these
-    parts may slow down caches and threads.
+    parts may have slowed them down through caches and threads.
     """
     interval = share_interval(steps, *names)
     if interval is None:

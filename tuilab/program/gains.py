@@ -41,9 +41,9 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
-    """Return the finding with its trial, and with the program's gain from it.
+    """Return the finding with its trial, and with the resulting gain for the program.
 
-    A trial may begin before the profiler has shown the finding's share of the program.
+    A trial may begin before the finding's share of the program is known from the profiler.
     """
     if tried is not None and tried.step is not None:
         tried = replace(tried, program=of_program(finding, tried.step))
@@ -51,9 +51,9 @@ def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
-    """Return how many times as fast a step runs if the call in it takes `ratio` times as long.
+    """Return how many times as fast a step runs if its call takes `ratio` times as long.
 
-    steps: the number of steps that one changed call does. Python and input outside the call stay the same.
+    steps: the number of steps in one changed call. Python and input outside the call stay the same.
     """
     inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
     return steps / (inside * ratio + 1 - inside)

@@ -1,8 +1,8 @@
 """Bounds the speedup of a watched program on a GPU that is not present. Pure functions.
 
-Each tf.function's work is counted from the shapes of its graphs. By the data sheet, a call cannot take less
-time than that work and its copies. The rest of the program stays the same. Unknown work counts as zero, so
-the program may gain less than the bound, but not more.
+Each tf.function's work is counted from the shapes of its graphs. According to the data sheet, a call cannot
+take less time than that work and its copies. The rest of the program stays the same. Unknown work counts as
+zero, so the program may gain less than the bound, but not more.
 """
 
 import re
@@ -30,7 +30,7 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Graphs of which a call may run only one, or that repeat counted work."""
+"""Graphs that are alternatives, of which a call runs only one, or that repeat counted work."""
 KNOWN = 0.5
 """Minimum share of the time in graphs whose work must be known to give a bound."""
 MOST_NAMED = 20
@@ -46,7 +46,7 @@ class Bounded:
 
 
 def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
-    """Return the maximum gain from a card; None if a GPU is present or TensorFlow has not started."""
+    """Return the maximum gain from a GPU model; None if a GPU is present or TensorFlow has not started."""
     facts, sheet = case.of.facts, SHEETS[card or USUAL]
     if facts is None or not facts.opened or case.gpus:
         return None
@@ -145,7 +145,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """The part of the bytes that an iterator provides, which the host prepares and must copy."""
+    """The bytes that come from an iterator, which the host prepares and must copy."""
     kernels: int = 0
     known: bool = False
 

@@ -28,7 +28,7 @@ _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "o
 
 @dataclass(frozen=True)
 class Op:
-    """An op of a step: its seconds per step, and its dtype and place if known. kind: its type in the
+    """An op of a step, with its seconds per step and, if known, its dtype and place. kind: its type in the
     graph.
     """
 
@@ -116,7 +116,7 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
 
 
 class LayerNames:
-    """Maps a scope to a known layer, because a graph numbers repeated scopes of one name.
+    """Maps scopes to known layers. This is needed because a graph numbers repeated scopes with the same name.
 
     known: the names of the program's layers. nodes: the names of its nodes.
     """
@@ -125,7 +125,7 @@ class LayerNames:
         self._known = known
         scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
         numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
-        # `dense_1` may be a layer of that name or the second use of `dense`. Choose the interpretation that
+        # `dense_1` may be a layer of that name, or the second use of `dense`. Choose the interpretation that
         # explains more scopes.
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 

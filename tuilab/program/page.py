@@ -1,4 +1,6 @@
-"""Builds a watched program's page as data, with everything reported about it. Pure functions."""
+"""Builds a watched program's page as data, with everything that is reported about the program. Pure
+functions.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +19,11 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to the last steps' time for a note that steps became faster."""
+"""Minimum ratio of the first steps' time to the last steps' time at which a note says that steps became
+faster.
+"""
 STARVED = 0.1
-"""Minimum share of the time in which the stepping thread had no processor for a note."""
+"""A note is given if the stepping thread had no processor for at least this share of the time."""
 
 
 def page_of(
@@ -195,7 +199,7 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
     text = "".join(f", {share} on {device}" for share, device in others)
     ran = f"{share} of the ops' time is on {most}{text}" if others else f"every op ran on {most}"
     reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
-    # If there are several reasons, the op rows show which one applies to each op.
+    # If there are several reasons, the rows of ops show which reason applies to each op.
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 

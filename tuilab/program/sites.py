@@ -19,7 +19,7 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""Minimum share of the program for a part without a finding to be reported."""
+"""A part without a finding is reported if it takes at least this share of the program."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ def sites_of(case: Case) -> list[Site]:
 
 
 def loop_of(case: Case, stack: Sequence[Place]) -> Place:
-    """Return the innermost loop around the last of these lines, or around the call that led to it."""
+    """Return the innermost loop around the last of these lines, or around the call that leads to it."""
     for file, line in reversed(stack):
         if found := source.loop(case.sources, file, line):
             return file, found
@@ -79,7 +79,7 @@ def loop_of(case: Case, stack: Sequence[Place]) -> Place:
 
 @dataclass(frozen=True)
 class Steps:
-    """A call of a Keras method: its number of steps, and the seconds of all of them."""
+    """One call of a Keras method: its number of steps, and their total seconds."""
 
     n: float
     seconds: float
@@ -152,7 +152,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""For each function name, what a call of it does to a model."""
+"""What a call of each function does to a model, by the function's name."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:

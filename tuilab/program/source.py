@@ -1,4 +1,4 @@
-"""Finds places in the user's source that no event reports. Only parses; runs nothing."""
+"""Finds places in the user's source that no event reports. Parses the source without running it."""
 
 import ast
 from collections.abc import Container, Iterator, Mapping
@@ -81,8 +81,9 @@ def loop(sources: Mapping[str, str], file: str, number: int) -> int:
 
 @cache
 def _loops(text: str) -> list[tuple[int, int, int]]:
-    """Return each loop's own line, and the first and last line inside. Cached, because a page asks for
-    hundreds of lines.
+    """Return each loop's own line, and the first and last line inside.
+
+    The result is cached, because a page needs it for hundreds of lines.
     """
     tree = tree_of(text)
     return [
@@ -169,8 +170,9 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
 
 
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the name of the innermost function around a line; "" if there is none, or if a loop in the
-    function contains the line, because the function is then more than a step.
+    """Return the name of the innermost function around a line; "" if there is none.
+
+    Also "" if the line is in a loop of that function, because the function is then more than a step.
     """
     begin, name = _around(sources, file, number)
     return name if loop(sources, file, number) < begin else ""

@@ -14,7 +14,7 @@ from tuilab.profile.xplane import HOST, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
-"""The runtime's event for a function that waits for its batch, on any thread."""
+"""The runtime's event while a function waits for its batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
 """The runtime's event for waiting for a batch in a graph's loop over a dataset, which the runtime turns into
 an iterator.
@@ -23,7 +23,9 @@ ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
 LONG = 5.0
-"""A step at least this many times as long as the median contained something else, such as a validation."""
+"""A step that is at least this many times as long as the median contained other work, such as a
+validation.
+"""
 SINGLE = "EagerExecute"
 """The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
@@ -38,12 +40,13 @@ Interval = tuple[int, int]
 class Seen:
     """The results from a window. steps: seconds of each step by part. ops: seconds of each step by op.
 
-    loop: seconds at which each step began and ended, if the steps are a loop of ops instead of calls.
-    singles: number of ops per step that Python launches individually, outside any tf.function; one_by_one:
-    seconds per step from the first to the last op of each series of them; starting: the part of those seconds
-    in which none computes. counts: runs of an op per step. stages: seconds per step that each iterator of the
-    pipeline worked, by its path (`Root::Prefetch::Map`), excluding its inputs. on_main: iterators that ran on
-    the stepping thread. devices: share of the steps' time in which a device computed.
+    loop: the times, in seconds, at which each step began and ended, if the steps are iterations of a loop of
+    ops instead of calls. singles: number of ops per step that Python launches individually, outside any
+    tf.function; one_by_one: seconds per step from the first to the last op of each series of them; starting:
+    the part of these seconds in which no op computes. counts: runs of an op per step. stages: seconds per
+    step for which each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`), excluding its
+    inputs. on_main: iterators that ran on the stepping thread. devices: share of the steps' time in which a
+    device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
@@ -62,7 +65,7 @@ class Seen:
 def look(data: bytes, usual_s: float = 0.0) -> Seen:
     """Read a window. Raises google.protobuf's DecodeError if the data is not a profile.
 
-    usual_s: seconds of a usual step, if known; a much longer step contained something else.
+    usual_s: seconds of a usual step, if known; a much longer step contained other work.
     """
     recording = read(data)
     found = activity(recording.lines)
@@ -90,8 +93,8 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return steps that carry no marker: each lasts from a call of the tf.function with the most time to the
-    next.
+    """Return steps that carry no marker: each lasts from one call of the tf.function with the most time to
+    the next call.
     """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
@@ -100,7 +103,7 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
     rows = {key: sorted(at) for key, at in calls.items() if len(at) >= FEW}
     if not rows:
         return -1, []
-    # If functions are nested, the outer one has the most time.
+    # If functions are nested, the outer one takes the most time.
     key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
     starts = [start for start, _ in rows[key]]
     return key[0], list(pairwise(starts))
@@ -170,7 +173,8 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # The first of these that applies: computing, by device; copies; waiting; else the thread's own activity.
+    # The first of these that applies counts: computing, by device; copies; waiting; or else the thread's own
+    # activity.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -223,8 +227,9 @@ def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
 
 
 def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
-    """Return a step's seconds by part. Each part in `order` takes the time that earlier parts left; Python
-    gets the rest.
+    """Return a step's seconds by part.
+
+    Each part in `order` gets the time that earlier parts left, and Python gets the rest.
     """
     free, parts = [span], dict[str, float]()
     for name, intervals in order:
@@ -270,7 +275,7 @@ def _share_ops(
     """Set each op's share of the computing time; concurrent ops share it.
 
     lengths: how long each device computed within the steps. Devices other than the host lag behind the steps
-    that launched their ops, so the whole window counts, in proportion.
+    that launched their ops, so their time in the whole window is used, in proportion.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -332,7 +337,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return how much time the taken intervals cover in the free ones, and the intervals that remain free."""
+    """Return how much of the free time the taken intervals cover, and the intervals that remain free."""
     total, left = 0, []
     for begin, end in free:
         at = begin
