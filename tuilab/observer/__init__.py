@@ -5,7 +5,7 @@ tuilab.
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""Folder to put first on PYTHONPATH: Python runs its `sitecustomize` at startup."""
+"""Folder to put first on PYTHONPATH, so that Python runs its `sitecustomize` at startup."""
 CAPTURE = FOLDER.parent / "captured.py"
 """The module that writes a function to a folder. The program loads it by path when the user requests a
 capture."""

@@ -1,7 +1,7 @@
-"""Load the observer at Python's startup, then the `sitecustomize` that this one hides.
+"""Loads the observer at Python's startup, then the `sitecustomize` that this one hides.
 
-Python runs this file if its folder is on PYTHONPATH. The program must not notice anything: failures are
-silent, and the folder is removed from `sys.path` again.
+Python runs this file if its folder is on PYTHONPATH. The program must not notice this: failures are silent,
+and the folder is removed from `sys.path` again.
 """
 
 import os

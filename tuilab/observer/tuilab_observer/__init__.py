@@ -1,4 +1,4 @@
-"""Observe TensorFlow in the program that Python is about to run, without changing the program.
+"""Observes TensorFlow in the program that Python is about to run, without changing the program.
 
 The package runs in the program's own Python (3.9 or later). It needs the standard library and, once the
 program has imported it, the program's own TensorFlow (2.16 or later). Messages are sent through a Unix

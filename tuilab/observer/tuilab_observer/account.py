@@ -24,14 +24,15 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 SOON_S = 0.002
-"""Seconds. A shorter delay is less than the 5 ms for which a thread running Python code keeps other threads
-waiting.
+"""Seconds. A delay below this shows that no thread ran Python code, because such a thread keeps others
+waiting for 5 ms.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
-"""Kinds of work. The outermost frame of one of these kinds decides the kind of everything it calls, including
-user code."""
+"""Kinds of work. The outermost frame of one of these kinds determines the kind of everything that it calls,
+including user code.
+"""
 SCOPES = {
     TRACING: "tracing",
     BUILDING: "building",
@@ -89,7 +90,7 @@ def mark_of(code: CodeType) -> int:
 class Account:
     """Seconds of the main thread by row.
 
-    began, ended: seconds of the program's clock. ended: end of the program's last line. The program then
+    began, ended: seconds of the program's clock. ended: end of the program's last line; after it, the program
     waits for the observer, which may be in a window.
     """
 
@@ -164,7 +165,7 @@ class Account:
     def take(self, last: bool = False) -> list[tuple[Row, float]]:
         """Return the rows since the previous call of this method.
 
-        last: include calls in the program that have not ended.
+        last: whether to include calls that have not ended.
         """
         rows, self.rows = self.rows, {}
         decided, self._decided = self._decided, []
@@ -231,9 +232,9 @@ class Account:
     def _waits(self, soon: bool, idle: bool) -> bool:
         """Return whether the main thread waits for something outside Python.
 
-        A thread in Python's interpreter also shows as asleep, because the sampling thread holds the GIL. But
-        such a thread releases the GIL only after 5 ms. If the sample came later than that, the thread's
-        processor time decides.
+        A thread in Python's interpreter also appears to be asleep, because the sampling thread holds the GIL;
+        but it gives up the GIL only after 5 ms. If the sample came later than that, the thread's processor
+        time decides.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
@@ -286,7 +287,8 @@ def _call(frame: FrameType) -> str:
         owner, dot = "", ""
     if "/trainer" in code.co_filename or "/engine/training" in code.co_filename:
         return "Model." + method
-    if not dot and "self" in code.co_varnames[:1]:  # Python 3.10 and older have no qualified names
+    # Python 3.10 and older versions have no qualified names here
+    if not dot and "self" in code.co_varnames[:1]:
         owner, dot = type(frame.f_locals.get("self")).__name__, "."
     if owner == "Layer" and any(c.__name__ == "Model" for c in type(frame.f_locals.get("self")).__mro__):
         owner = "Model"

@@ -17,7 +17,7 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """rows: number of calls and of samples, by file, line and entry point; 0 samples if their number is
+    """rows: the numbers of calls and of samples, by file, line and entry point. The number of samples is 0 if
     unknown.
     """
 

@@ -23,7 +23,10 @@ PAUSING = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
-    """Write this call's function to a folder, as tuilab requested. Traces it once more without running it."""
+    """Write this call's function to a folder, as tuilab requested.
+
+    Traces the function once more without running it.
+    """
     asked, one.wanted = one.wanted, None
     one.windows.give_way()
     state.observer = None  # exclude tuilab's own tracing and saving from the program's figures
@@ -51,7 +54,7 @@ def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
 def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Return the function that a frame runs, rebuilt from its code, and the current values of its arguments.
 
-    If the function cannot be called again with them, calling it raises TypeError.
+    If the function cannot be called with these values again, calling it raises TypeError.
     """
     code, held = frame.f_code, dict(frame.f_locals)
     cells = tuple(CellType(held[name]) for name in code.co_freevars if name in held)

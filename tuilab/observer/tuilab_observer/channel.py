@@ -19,8 +19,8 @@ PATIENCE_S = 10.0
 class Channel:
     """Sends messages to tuilab and receives its requests.
 
-    Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read or
-    is gone, the only cost for the program is creating the messages.
+    Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read the
+    messages or is gone, the program only pays for creating them.
     """
 
     def __init__(self, address: str) -> None:
@@ -50,7 +50,7 @@ class Channel:
                         for part in iter(lambda: file.read(1 << 20), b""):
                             self.pour(part)
             except OSError:
-                # Part of a message may have been sent; tuilab could not read any message after it.
+                # Part of a message may have been sent, so tuilab could not read any message after it.
                 self.close()
 
     def pour(self, data: bytes) -> None:
@@ -59,7 +59,7 @@ class Channel:
             view = view[self.socket.send(view, _socket.MSG_NOSIGNAL) :]
 
     def request(self) -> Any:
-        """Return the next request from tuilab, a JSON line, or None."""
+        """Return the next request from tuilab, a JSON line, or None if there is none."""
         if not self.open:
             return None
         waiting = Own.poll()

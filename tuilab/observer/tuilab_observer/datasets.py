@@ -1,4 +1,4 @@
-"""Observe tf.data: the lines that create datasets, the datasets' stages, and waits for batches in Python."""
+"""Observes tf.data: the lines that create datasets, the datasets' stages, and waits for batches in Python."""
 
 from __future__ import annotations
 

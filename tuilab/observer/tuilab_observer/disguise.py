@@ -1,4 +1,4 @@
-"""Replace functions in a library without leaving traces in the program's tracebacks."""
+"""Replaces functions in a library without leaving traces in the program's tracebacks."""
 
 from __future__ import annotations
 

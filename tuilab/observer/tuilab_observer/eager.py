@@ -1,4 +1,4 @@
-"""Observe gradient tapes in Python, values copied to the host, and arrays converted to tensors."""
+"""Observes gradient tapes in Python, values copied to the host, and arrays converted to tensors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Eager:
         """Record a value copied to the host."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
-            return  # threads of the input pipeline read too, but no step waits for them
+            return  # threads of the input pipeline also read values, but no step waits for these
         while frame is not None and (frame.f_globals.get("__name__") or "").startswith(
             ("tensorflow", "numpy")
         ):

@@ -100,8 +100,8 @@ def _details(config: Any, device: Any) -> list[Any]:
 
 
 def _memory(config: Any, visible: list[str]) -> dict[str, list[int]]:
-    """Return the current and the peak memory of each GPU, in units of 16 MiB, so that small changes are not
-    reported.
+    """Return the current and the peak memory of each GPU, in units of 16 MiB, so that small changes do not
+    cause a new report.
     """
     found = {}
     for name in visible:

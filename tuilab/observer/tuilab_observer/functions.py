@@ -1,4 +1,4 @@
-"""Observe calls to tf.functions: their start and end, their arguments, and whether they traced."""
+"""Observes calls to tf.functions: their start and end, their arguments, and whether they traced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Minimum number of uses after which a function, the line of a tape or a pipeline counts as a step."""
+"""Minimum number of uses for a function, a tape's line or a pipeline to count as a step."""
 
 
 class Functions:
@@ -95,8 +95,8 @@ class Functions:
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
         if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
-            # The program creates this function again every call or two: count each new one as the function
-            # that was reported last.
+            # The program creates this function again every call or two, so count each new one as the one that
+            # was reported last.
             number = alike[-1] if alike else number - 1
             self.known[number] = weakref.ref(function)
             self.remade[number] = made[0]

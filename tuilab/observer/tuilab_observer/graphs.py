@@ -65,7 +65,7 @@ class Graphs:
         for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
             where = None
             try:
-                # Not a tuple: that would read the source file of each frame and keep it.
+                # Do not convert this to a tuple, which would read and keep the source file of each frame.
                 for frame in reversed(list(op.traceback)):
                     if is_own(frame.filename):
                         where = [frame.filename, frame.lineno]
@@ -77,7 +77,7 @@ class Graphs:
             nodes.append([op.name, op.type, dtype, *(where or ["", 0])])
             shapes.append([] if op.type in SHAPELESS else shapes_of(op))
             if index % 50 == 49:
-                Own.sleep(0.001)  # list the program's own threads first
+                Own.sleep(0.001)  # let the program's own threads run first
         name = getattr(graph, "name", "")
         self.process.channel.send(
             "graph",
@@ -111,8 +111,8 @@ class Graphs:
 def layers_of(function: Any) -> list[str]:
     """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph appends numbers to scopes with the same name. Only the names of the layers show whether `conv2d_1`
-    is a layer of that name, or the second scope of the layer `conv2d`.
+    A graph appends numbers to repeated scope names. Only the names of the layers show whether `conv2d_1` is a
+    layer of that name, or the second scope of the layer `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
 

@@ -1,6 +1,6 @@
 """Hooks for TensorFlow's profiler.
 
-If the program uses it, the observer yields, because a second session in a process fails.
+If the program uses the profiler, the observer yields, because a second session in the same process fails.
 """
 
 from __future__ import annotations

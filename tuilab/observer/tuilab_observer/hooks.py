@@ -1,4 +1,4 @@
-"""Installs the hooks. Hooks for each part of TensorFlow have their own module."""
+"""Installs the hooks. Each part of TensorFlow has a module of hooks."""
 
 from __future__ import annotations
 

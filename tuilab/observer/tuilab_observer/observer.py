@@ -1,6 +1,6 @@
 """The observer of this process.
 
-One thread does all the work, except marking events in the program's threads.
+One thread does all the work, except for marking events in the program's threads.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Observer:
         self._delays: dict[int, float] = {}
         self._thread = Thread(self._run)
 
-    # Called from the program's threads
+    # Methods called from the program's threads
 
     def start(self) -> None:
         self._thread.start()
@@ -71,7 +71,7 @@ class Observer:
         except Exception:
             pass
 
-    # Called from the observing thread
+    # Methods called from the observing thread
 
     def _run(self) -> None:
         self.process.channel.sender = Own.thread()

@@ -1,6 +1,6 @@
 """Python functions that the observer uses, bound before the program can replace them.
 
-They are attributes of a class, because tools that freeze time patch the attributes of modules.
+They are attributes of a class, because tools that freeze time patch attributes of modules.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class Thread:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        # A thread of the program must receive signals, because it may be waiting for them.
+        # Block all signals in the new thread: threads of the program must receive them, because they may be
+        # waiting for them.
         before = Own.mask(signal.SIG_BLOCK, Own.signals())
         try:
             Own.start_thread(self._whole, ())

@@ -1,4 +1,4 @@
-"""Decide which code is the user's own, and find the user's line that led to a frame."""
+"""Decides which code is the user's own, and finds the user's line that led to a frame."""
 
 from __future__ import annotations
 

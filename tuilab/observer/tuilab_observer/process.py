@@ -58,7 +58,7 @@ depth = Depth()
 
 
 class Process:
-    """One process that imported TensorFlow, whose module is `tf`.
+    """One process that has imported TensorFlow, as the module `tf`.
 
     thread_of_steps, task: ids of the stepping thread in Python and in the kernel. mark: records the start of
     a step in an open profiler window.

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Used in a sample instead of a call's number: between two calls, and before the first step."""
+"""Numbers used in a sample in place of a call's: between two calls, and before the first step."""
 
 
 class Meanwhile:
     """Samples the account from a separate thread while the observing thread is busy.
 
     On a busy host, closing a window takes a second, which would otherwise be attributed to the line that runs
-    next. used: processor seconds.
+    next. used: the processor seconds of this thread.
     """
 
     _enough: Flag
@@ -73,14 +73,14 @@ class Sampler:
 
     @property
     def eager_s(self) -> float:
-        """Seconds for which ops have recently run one by one."""
+        """Total seconds for which ops have run one by one recently."""
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:
         """Record the lines that the main thread and the stepping thread are executing."""
         frames = Own.frames()
-        # Drop our own frame. It would refer to itself through `frames`, so the garbage collector would have
-        # to free the frame and all its references, and Python 3.11 then crashes.
+        # Drop our own frame. The frame would refer to itself through `frames`, so the garbage collector would
+        # have to free it with all its references, and Python 3.11 would crash.
         frames.pop(Own.thread(), None)
         self.account.sample(frames.get(self.account.main), late)
         frame = frames.pop(self.process.thread_of_steps, None)

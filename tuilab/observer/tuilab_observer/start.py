@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Finder:
     """Detects the end of a module's import in any thread, and then removes itself.
 
-    If a program only asks whether the module is installed, the hook answers and stays.
+    If a program only asks whether the module is installed, the finder answers and stays installed.
     """
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:

@@ -1,4 +1,6 @@
-"""The observer of this process. A forked child creates its own observer when it first uses TensorFlow."""
+"""The observer of this process. A forked child process creates its own observer when it first uses
+TensorFlow.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,8 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # Drop our own frame. It would refer to itself through `frames`, so the garbage collector would
-            # have to free the frame and all its references, and Python 3.11 then crashes.
+            # Drop our own frame. The frame would refer to itself through `frames`, so the garbage collector
+            # would have to free it with all its references, and Python 3.11 would crash.
             frames = Own.frames()
             frames.pop(Own.thread(), None)
             self.account.sample(frames.pop(self.account.main, None))

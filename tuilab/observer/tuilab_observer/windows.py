@@ -27,7 +27,9 @@ nothing new."""
 BATCH, LOOP = "batch", "loop"
 """Keys of a step that is neither a function nor a gradient tape."""
 PHASES = 4
-"""Number of program phases (building a model, adapting, two trainings) profiled without waiting."""
+"""Number of program phases (building a model, adapting, two training runs) that are profiled
+without waiting.
+"""
 EAGER_S = 1.0
 """Seconds for which ops must run one by one before a window looks for a loop of ops."""
 
@@ -36,7 +38,7 @@ class Quietly:
     """Keeps TensorFlow's log lines about each window out of the program's output.
 
     Calls two Abseil functions in TensorFlow's library, whose names contain the date of the Abseil release. If
-    that date is unknown, or if an older TensorFlow logs without Abseil, the lines are printed.
+    that date is unknown, or if an older TensorFlow logs without Abseil, the lines are still printed.
     """
 
     DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
@@ -104,7 +106,7 @@ class Windows:
         self._windows, self._spent = 0, 0.0
         self._recent: list[float] = []
 
-    # Called from the program's threads
+    # Methods called from the program's threads
 
     def mark(self, key: Key) -> None:
         """Mark the start of a step in the profile."""
@@ -125,7 +127,7 @@ class Windows:
         """Close the window, because the program is ending."""
         self._yielding.set()
 
-    # Called from the observing thread
+    # Methods called from the observing thread
 
     def step(self) -> Key | None:
         """Return the key that identifies a step, or None.
@@ -151,7 +153,7 @@ class Windows:
     def due(self, due: float | None) -> float | None:
         """Return the time at which the next window opens.
 
-        For a new kind of step it opens at once; None while there are no steps.
+        For a new kind of step, the window opens at once. None while there are no steps.
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
@@ -226,7 +228,7 @@ class Windows:
             self._spent += cost
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
-            flush()  # the following code may take longer than the program waits at its exit
+            flush()  # the following code may take longer than the program would wait at its exit
             with self.sampler.meanwhile:
                 self.graphs.send()
                 self.process.channel.send(
@@ -260,11 +262,11 @@ class Windows:
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
             enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-            # No recent steps: the program has entered another phase.
+            # There were no recent steps, so the program has entered another phase.
             gone = not self._recent and lasted >= max(1.0, 1.5 * usual)
             if lasted >= length and (enough or gone):
                 return
-            # A GPU runs behind its program, and may do the work of these steps later.
+            # A GPU lags behind its program, and may do the work of these steps later.
             if lasted >= length / 4 and len(self._recent) > ENOUGH and not self.sampler.facts.gpus:
                 return
             if self._yielding.wait(0.01):
