@@ -363,8 +363,8 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
     """Return the maximum seconds of the arm on the slowest GPU of the table, at a thousandth of its rated
     speed.
 
-    This is not a physical limit, but so generous that a GPU which exceeds it is broken. None if the work is
-    unknown or done by the host.
+    This is not a physical limit, but it is so generous that a GPU that exceeds it is broken. None if the work
+    is unknown or done by the host.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.host_only or call.work.flop is None:

@@ -239,7 +239,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work, with the host's cost lowered to the limit that the run's own calls prove.
+    """Return the work, with the host's cost lowered to the limit that follows from the run's own calls.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another cannot need more time for them than its fastest call took.

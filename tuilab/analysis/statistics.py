@@ -345,10 +345,10 @@ def locate(samples: Sequence[float], rho: float | None = None) -> Location | Non
 
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
     kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;
-    the degrees of freedom (h − 1) shrink by the same factor squared. Below ten samples nothing is trimmed and
-    this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then has little
-    effect, whereas the interval of a plain mean would grow several-fold. rho: pass it if more data than these
-    samples determine it.
+    the degrees of freedom (h − 1) shrink by the same factor squared. With fewer than ten samples, nothing is
+    trimmed and this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then
+    has little effect, whereas the interval of a plain mean would grow several-fold. rho: pass it if more data
+    than these samples determine it.
     """
     n = len(samples)
     if n < 2:

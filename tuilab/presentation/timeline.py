@@ -185,7 +185,7 @@ class Track:
 
 
 def tracks(spans: Sequence[Span]) -> list[Track]:
-    """Return the lanes, each in as many tracks as its spans need in order not to overlap, up to four.
+    """Return the lanes, each with as many tracks as needed to avoid overlaps, up to four.
 
     If spans are nested deeper, the last track shows the innermost spans, which matter more than their
     callers.

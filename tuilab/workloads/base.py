@@ -30,16 +30,16 @@ class Case:
     call: one execution, start to end; the engine synchronises the device after it. scope: entered around a
     block of calls, outside the timed region (the device scope). compute: the call without its copies,
     returning the tensors on the device; None if the workload has no such part. The device that holds its
-    outputs is taken as the one that computed. copy_in, copy_out: the copies alone, given what `compute` takes
-    and returns; None without copies. marked: also one execution, with `with mark(name):` around the parts
-    that a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own,
-    one after another. None if there are no such parts. device: the device that did the work as the workload
-    observed it, "" to let the engine observe. copies: the call only copies; its device is the end that is not
-    the host, as the workload reports it. function: the callable whose graph the placement pass examines, with
-    its arguments. datasets: the tf.data.Datasets that feed the call, so that the placement pass can show
-    their functions. drained: the call's input is prepared ahead, and `scope` draws the elements that are
-    ready. least_calls: minimum calls of a block, if the work around a block costs as much as several calls.
-    close: frees files, processes and memory.
+    outputs counts as the one that computed. copy_in, copy_out: the copies alone, copying the arguments and
+    results of `compute`; None without copies. marked: also one execution, with `with mark(name):` around the
+    parts that a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name of the workload's
+    own, one after another. None if there are no such parts. device: the device that did the work as the
+    workload observed it, "" to let the engine observe. copies: the call only copies; its device is the end
+    that is not the host, as the workload reports it. function: the callable whose graph the placement pass
+    examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so that the placement
+    pass can show their functions. drained: the call's input is prepared ahead, and `scope` draws the elements
+    that are ready. least_calls: minimum calls of a block, if the work around a block costs as much as several
+    calls. close: frees files, processes and memory.
     """
 
     call: Callable[[], Any]

@@ -142,7 +142,7 @@ def weights(tried: Sequence[Tried]) -> float:
 
 
 def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
-    """Return the bytes at batch 0, and those per example.
+    """Return the bytes at batch 0, and the bytes per example.
 
     A line from the weights to a peak bounds the bytes per example from above, because a peak also contains
     memory that does not grow with the batch (copies of weights), and chunks of up to twice a tensor's size.

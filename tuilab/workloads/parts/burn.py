@@ -1,7 +1,7 @@
-"""Adds a host cost per element that is real work: inflating zlib blocks, in one thread and never on a GPU.
+"""Adds real host work per element: inflates zlib blocks in one thread, never on a GPU.
 
 A sleep inside `Dataset.map` would run only once, during tracing, and Python code would hold the GIL.
-Inflating does neither. Its duration is calibrated on this machine and measured again.
+Inflating does neither. The duration is calibrated on this machine and measured again.
 """
 
 import statistics
