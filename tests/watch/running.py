@@ -23,7 +23,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waiting for processors that other programs used"
-"""The note on a page if the machine was busy; the page then reports fewer findings."""
+"""The note on a page if the machine was busy, in which case the page reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
@@ -35,8 +35,8 @@ class Zygote:
         environment.pop("TUILAB_TESTS_FORKED", None)
         self.environment = environment
         self.process = subprocess.Popen(
-            # Passed as text, so that its own frames, whose loop serves all programs, do not count as a user's
-            # file.
+            # Pass the code as text, so that its frames, whose loop serves all programs, do not count as a
+            # user's file.
             [sys.executable, "-c", Path(__file__).with_name("zygote.py").read_text()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ def watched(
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
     """Run a program under the observer; return its page and output. beside: adds observations of the machine
-    to the program.
+    to the process.
     """
     program = Watched((str(file),))
     listener = Listener(program.take)
@@ -106,8 +106,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require and allow, and the lines that are marked with
-    each code.
+    """Return the codes that a program's first lines require and those that they allow, and the lines that are
+    marked with each code.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

@@ -1,4 +1,4 @@
-"""Advice includes its conditions: what to change first, or what to do instead."""
+"""Advice states its conditions: what to change first, or what to do instead."""
 
 from typing import get_args
 
@@ -110,7 +110,7 @@ def test_a_cache_keeps_nothing_random_and_no_endless_data(
 
 
 def test_no_share_exceeds_the_whole() -> None:
-    """A product that runs on two threads at once takes more thread time than the step lasts."""
+    """A product that runs on two threads at once takes more thread time than the step's duration."""
     of = process(nodes=(("mul", "MatMul", "float64", FILE, 5),))
     seen = Seen(steps=[{"compute on CPU": 0.009, "dispatch": 0.001}] * 20)
     seen.ops = {Key("MatMul", "mul", "CPU"): 0.018}

@@ -1,4 +1,4 @@
-"""A running program with TensorFlow's own profiler server is profiled without a restart."""
+"""A running program that has TensorFlow's own profiler server is profiled without a restart."""
 
 import json
 import socket

@@ -1,5 +1,5 @@
-"""The real observer captures a step in a running program: at its next call, it is written, and it opens at
-its own batch size.
+"""The real observer captures a step in a running program. The step is written at its next call, and opens
+with its own batch size.
 """
 
 import json
@@ -118,9 +118,7 @@ def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fi
 
 
 def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
-    """Run a program, and capture its step as soon as there is one; return the outcome and the step's
-    folder.
-    """
+    """Run a program and capture its step as soon as it has one; return the outcome and the step's folder."""
     file, folder = tmp_path / "train.py", tmp_path / "step"
     file.write_text(text)
     program, told = Watched((str(file),)), list[Caught]()

@@ -44,7 +44,7 @@ def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
 
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
 def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s: float, told: bool) -> None:
-    """A map that sleeps is not reported, because a prefetch hides it."""
+    """A map that sleeps is not reported, because a prefetch hides its time."""
     process = Process()
     for message in events():
         if isinstance(message, Hello):
@@ -66,7 +66,7 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
     """Each of 20 rates causes a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
 
-    The single trace that remains may take 60 ms in another process.
+    One trace remains, and it may take only 60 ms in another process.
     """
     process, calls, at = Process(), [], 2.0
     for _ in range(20):
@@ -101,8 +101,8 @@ def test_profiling_does_not_reduce_the_time_between_calls() -> None:
 
 
 def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
-    """The step takes 2 ms, 1.5 ms of which launch ops; the threads that they wake have slept for 5 ms during
-    a callback.
+    """The step takes 2 ms, 1.5 ms of which launch ops; the threads that these ops wake have slept for 5 ms
+    during a callback.
     """
     process = Process()
     calls = tuple((0, 2.0 + n * 0.007, 2.002 + n * 0.007, False) for n in range(200))
@@ -119,8 +119,8 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
-    """A single wait is reported once: fixing Python in the map, and adding a prefetch, gain no more than the
-    wait.
+    """The same wait counts only once: fixing Python in the map and adding a prefetch gain no more than the
+    wait together.
     """
     process = Process()
     for told in events():

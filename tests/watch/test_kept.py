@@ -72,7 +72,7 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.long
 def test_half_an_hour_of_quick_steps_is_counted_in_constant_memory(tmp_path: Path) -> None:
-    """The observer reports 50,000 steps per minute, four times a second."""
+    """The observer sends reports four times a second, in total 50,000 steps per minute."""
     process, each = Process(), 50_000 // 240
     process.apply(Function(number=0, name="step"))
     for told in range(30 * 240):
@@ -123,8 +123,9 @@ def test_pages_kept_elsewhere_are_reported_and_restored(tmp_path: Path, monkeypa
 def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two windows of each kind of step are always read; the first, the last and the middle ones come
-    first.
+    """Two windows of each kind of step are always read.
+
+    The first, the last and the middle windows are read first.
     """
     clock, opened = [0.0], list[float]()
 

@@ -29,8 +29,8 @@ for _ in range(100):
 def test_the_first_step_and_its_device_activity_are_shown_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program's own steps serve as the clock: each takes 50 ms, and at most forty have passed (two
-    seconds).
+    """The program's own steps serve as the clock: each takes 50 ms, and at most forty (two seconds)
+    may pass.
     """
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -1,5 +1,5 @@
-"""A watched program runs as if unwatched: output, exit code, input, signals, tracebacks; and no file or
-process is left.
+"""A watched program runs as if it were not watched: output, exit code, input, signals and tracebacks are the
+same, and no file or process is left.
 """
 
 import json
@@ -75,7 +75,7 @@ def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(t
 
 @pytest.mark.slow
 def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
-    """TensorFlow's log is on, because only the author of a program may turn it off."""
+    """TensorFlow's log is on, because only a program's author may turn it off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     command = [
         *TUILAB,
@@ -124,7 +124,7 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
 
 
 def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
-    """The program's end does not wait for the daemon, which writes its file although the lab has gone."""
+    """The program's end does not wait for the daemon, which writes its file although the lab has exited."""
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"
@@ -143,7 +143,7 @@ def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, env=settings, timeout=120).returncode == 0
     assert [name for name in os.listdir(tmp_path) if name.startswith("tuilab-watch")] == []
     asked.touch()
-    while not made.exists():  # the suite's time limit ends this
+    while not made.exists():  # the test's time limit ends this loop
         time.sleep(0.05)
 
 
@@ -201,8 +201,8 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may take for a signal of any
-    number.
+    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may mistake for a signal of
+    any number.
     """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)
@@ -245,7 +245,7 @@ def test_watching_works_with_a_long_temporary_folder_name(
 
 
 def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
-    """The program's end may be reported to a thread that drops the report."""
+    """The notification of the program's end may reach a thread that drops it."""
     listener = Listener(lambda *_: None)
     try:
         assert [run(["true"], listener) for _ in range(8)] == [0] * 8
@@ -285,7 +285,7 @@ def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
     shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
-    assert shown == wanted  # the part before it contains times from TensorFlow's own log
+    assert shown == wanted  # what comes before contains times from TensorFlow's own log
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
-"""Faulty programs: each fault is reported with its line, and nothing else is; good programs get
-no findings.
+"""Faulty programs: each fault is reported with its line, and nothing else is reported. Good programs get no
+findings.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ CI = {
 """One program for each kind of fault, and good ones; the others run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Minimum share of the processors that other processes use if they disturb a program."""
+"""Share of the processors. If other processes use at least this much, they disturb a program."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
@@ -146,7 +146,7 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
         program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     expected, found = {"gpu-shared", "memory", "mixed-precision"}, set[str]()
-    for _ in range(3):  # if others use the processors, the products take less than half of a step
+    for _ in range(3):  # if others use the processors, the products may take less than half of a step
         page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
         assert page.exit_code == 0, printed
         found |= {f.code for f in page.findings}
@@ -193,9 +193,7 @@ for _ in range(2000):
 def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The cause is found with the program's own interpreter. It is not reported on a machine without
-    a GPU.
-    """
+    """The cause is found with the program's own interpreter. Without a GPU, nothing is reported."""
     from tuilab.doctor import examine
 
     asked = []

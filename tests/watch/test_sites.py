@@ -20,7 +20,7 @@ KERAS = "/env/keras/src/backend/tensorflow/trainer.py"
 
 
 def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100, rounds: int = 2) -> Process:
-    """Return a program whose lines took these seconds, by kind, line and call, in equal rounds."""
+    """Return a program whose lines took these seconds, by kind, line and call, spread over equal rounds."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)))
@@ -47,7 +47,7 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     )
     found = findings(Case(of, {FILE: LOOP}, Beside()))
     assert [each.line for each in found] == [5, 4]
-    # Each of the calls still needs one step of 2 ms, which is not saved.
+    # Each of the calls still needs one step of 2 ms, which cannot be saved.
     assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
     # A single call for all rows may also compute them faster.
     assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])
@@ -106,7 +106,7 @@ def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_i
     assert max(slower.gain_ci95 or ()) == pytest.approx(2.0), "its first update creates variables"
     once = process({**spent, ("eager", 5, "matmul"): 2.0}, rounds=1)
     assert not findings(Case(once, {FILE: text}, Beside())), "a loop's first round builds what it runs"
-    # Three rounds may be three trainings, each of which may need its own model.
+    # Three rounds may be three training runs, each of which may need its own model.
     three = process({**spent, ("eager", 5, "matmul"): 2.0}, calls=3)
     assert not findings(Case(three, {FILE: text}, Beside()))
 
@@ -178,7 +178,7 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
 
 
 def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
-    """At the start, every call so far was traced."""
+    """At the start, all calls so far have been traced."""
     of = bounded([None, 4096])
     of.calls[0].spent = 0.0
     found = on_a_gpu(Case(of, {}, Beside()))

@@ -1,5 +1,5 @@
-"""The change that a finding advises, measured on a captured step: its speedup, the comparison of results, or
-the reason to reject it.
+"""The change that a finding advises, measured on a captured step: its speedup, the comparison of the results,
+or the reason for rejecting it.
 """
 
 import subprocess
@@ -56,7 +56,7 @@ def captured(folder: Path, body: str) -> str:
 
 
 def speedup_of(tried: Tried) -> float:
-    """Return the step's speedup. An interval would need more rounds than a busy host has time for."""
+    """Return the step's speedup. An interval would need more rounds than there is time for on a busy host."""
     assert tried.step is not None, tried
     low, high = tried.step_ci95 or (tried.step, tried.step)
     assert low <= tried.step <= high, tried

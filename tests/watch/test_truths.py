@@ -1,5 +1,5 @@
-"""The parts of a watched step agree with the program's own timers, and the gain from a fix with
-the estimate.
+"""The parts of a watched step agree with the program's own timers, and the measured gain from a fix agrees
+with the estimate.
 """
 
 import json
@@ -181,7 +181,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         (
             ('"*.png")).repeat()', '"*.png"))'),
             ("data.map(load)", "data.map(load).cache().repeat()"),
-            ("take(120)", "take(3_000)"),  # with only 120 steps, those that fill the cache would dominate
+            ("take(120)", "take(3_000)"),  # with only 120 steps, the steps that fill the cache would dominate
         ),
     ),
     "loop_eager": (

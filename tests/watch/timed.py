@@ -1,4 +1,4 @@
-"""Thirty programs that time their own sections, assembled from parts, to test the account of a watched
+"""Thirty programs that time their own sections, assembled from parts, for testing the account of a watched
 program.
 
 A program prints one line of JSON at its end: the seconds of each section, and of the whole file.
@@ -53,7 +53,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The kind of time that such a section spends."""
+"""The kind of time that each kind of section spends."""
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})",
     "class": (

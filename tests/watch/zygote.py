@@ -1,8 +1,8 @@
 """Imports TensorFlow and Keras, and forks a program for each line that it reads: python zygote.py
 
 A line is a JSON object: `argv`, `environment`, `folder`, `output` (a file). The answer is the program's exit
-code. The program runs as if started by Python, except for the import of TensorFlow, which takes seconds of a
-processor.
+code. The program runs as if started by Python, except that TensorFlow is already imported, which would take
+seconds of a processor.
 """
 
 import gc

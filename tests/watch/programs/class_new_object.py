@@ -1,5 +1,5 @@
 # expects: retraced
-"""A trainer that passes a new settings object to its step each time."""
+"""A trainer passes a new settings object to its step each time."""
 
 import tensorflow as tf
 

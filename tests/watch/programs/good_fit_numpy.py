@@ -1,5 +1,5 @@
 # expects:
-"""A small Keras model on arrays, with validation."""
+"""A small Keras model is trained on arrays, with validation."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects:
-"""A custom loop as in the guides."""
+"""A custom loop as in TensorFlow's guides."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: numpy-fed
-"""Batches are slices of a NumPy array, passed as they are."""
+"""Batches are slices of a NumPy array and are passed as arrays."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # expects: retraced
-"""The learning rate is a changing Python number, so each value is traced."""
+"""The learning rate is a Python number that changes, so each value causes a trace."""
 
 import tensorflow as tf
 

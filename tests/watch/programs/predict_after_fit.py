@@ -1,6 +1,8 @@
 # expects: between-steps
 # may: small-batches
-"""A short training, then a helper that predicts one sample at a time: most of the time goes there."""
+"""A short training run, followed by a helper that predicts one sample at a time, which takes most of the
+time.
+"""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects: input-bound, python-in-map
-"""Records parsed in Python."""
+"""Records are parsed in Python."""
 
 import json
 import os

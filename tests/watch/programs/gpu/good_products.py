@@ -1,5 +1,5 @@
 # expects:
-"""Products alone, which a GPU with tensor cores would compute faster in mixed precision."""
+"""Only products, which a GPU with tensor cores would compute faster in mixed precision."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: gpu-hidden
-"""The GPU is hidden by a line that was there for a debugging session."""
+"""The GPU is hidden by a line that was left over from a debugging session."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: read-each-step
-"""The loss is printed, and so waited for, in each step."""
+"""The loss is printed in each step, so the program waits for it."""
 
 import tensorflow as tf
 
