@@ -294,7 +294,7 @@ class LabServer(Server):  # type: ignore[misc]
                 writer.close()
                 break
             await asyncio.sleep(0.01)
-        sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
+        sys.stderr.write(f"the lab is at {self._address}/?token={self.token}\nCtrl-C ends it\n")
         if self.host in LOOPBACK:
             sys.stderr.write(
                 f"from another machine: {tunnel(self.host, self.port, os.environ)}, then the same address\n"

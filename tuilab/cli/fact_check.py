@@ -12,6 +12,7 @@ from tuilab.lab import Lab
 from tuilab.lab.fact_check import Checker, open_fact_check
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
+from tuilab.model.quantity import plural
 from tuilab.model.scenario import BudgetName
 from tuilab.report.fact_check import WRITERS, Statement, stamp
 
@@ -37,7 +38,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     async def measure(lab: Lab) -> None:
         await Checker(lab, check, presets, tell).run()
 
-    click.echo(f"{check.title}: {len(check.statements)} claims")
+    click.echo(f"{check.title}: {plural(len(check.statements), 'claim')}")
     try:
         with_lab(measure)
     except KeyboardInterrupt:

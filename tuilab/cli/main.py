@@ -130,7 +130,10 @@ def with_command(words: str) -> str:
 )
 @click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
 @click.option(
-    "--replay", type=click.Path(path_type=Path, dir_okay=False), default=None, help="Show a recorded run."
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    default=None,
+    help="Show a recorded run.",
 )
 @click.option("--theme", default=None, help="Theme of the lab: dark, light, or any theme that the lab lists.")
 @click.option(

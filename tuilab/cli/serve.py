@@ -1,6 +1,7 @@
 """`tuilab serve`: serves the lab to a browser on this machine."""
 
 import socket
+import sys
 
 import click
 
@@ -36,7 +37,8 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("textual_serve", "aiohttp"):
             raise
-        raise InputError("tuilab serve", "not installed", "pip install 'tuilab[serve]'") from None
+        installs = f"{sys.executable} -m pip install 'textual-serve>=1.1,<2'"
+        raise InputError("serve", "", "", f"it needs the package textual-serve: {installs}") from None
     try:
         check_free(address, port)
         LabServer(address, port, keep).serve()

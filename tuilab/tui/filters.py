@@ -10,11 +10,11 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 TABLE = str.maketrans(
-    "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # punctuation and symbols
+    "µ×…–—−·≈≠≤≥±→↓←↑°‘’“”✓✗⊘☑☐⚑⚠"  # punctuation and symbols
     "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # Textual's borders and scroll bars, and the replay symbols
     "●○◉•◆▲□▽■◇△"  # markers
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
-    "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
+    "ux~---|~!<>+>v<^o''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
 )
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)

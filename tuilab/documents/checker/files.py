@@ -13,6 +13,7 @@ import msgspec
 
 from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.examine import Validate, read
+from tuilab.documents.reading.parse import NOT_PYTHON
 from tuilab.documents.report import CheckResult, DocumentReport, collapsed
 from tuilab.documents.rules.rule import Finding
 from tuilab.model.api import ApiTable
@@ -45,6 +46,8 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     """The text of each finding's line, stripped. A baseline uses it to recognise the finding."""
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
+    unparsed: int = 0
+    """Number of places in examples that are not Python, which are not checked."""
     check: CheckResult | None = None
     """The full result; None unless it was requested."""
 
@@ -196,6 +199,9 @@ def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
         findings=found,
         texts=texts,
         notes=tuple((note.line, note.reason) for note in (*report.notes, *report.broken)),
+        unparsed=sum(
+            part.reason.startswith(NOT_PYTHON) for example in report.examples for part in example.unresolved
+        ),
         check=report.check() if job.whole else None,
     )
 

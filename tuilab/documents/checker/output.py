@@ -76,6 +76,9 @@ def summary(results: Sequence[FileResult], level: Severity) -> str:
     unread = sum(bool(r.error) for r in results)
     out = f"{files} checked: " + (", ".join(parts) if parts else "no findings")
     out += f"; {counted(unread, 'file')} could not be read" if unread else ""
+    unparsed = sum(r.unparsed for r in results)
+    out += f"; {counted(unparsed, 'place')} not checked, because it is not Python" if unparsed == 1 else ""
+    out += f"; {counted(unparsed, 'place')} not checked, because they are not Python" if unparsed > 1 else ""
     hidden = sum(n for kind, n in counts.items() if not at_least(kind, level))
     return out + (" (--level note shows all)" if hidden else "")
 

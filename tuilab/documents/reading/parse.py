@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_NOTES = 20
+NOT_PYTHON = "not Python"
 # For a syntax error, Python shows a line from the file with this name, so no such file must exist.
 NOWHERE = "/dev/null/document"
 # A word or symbol; each gives about two nodes in the syntax tree.
@@ -106,7 +107,7 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
             warnings.simplefilter("ignore")
             return ast.parse(code, NOWHERE)
     except SyntaxError as error:
-        return max(0, (error.lineno or 1) - 1), f"not Python: {error.msg}"
+        return max(0, (error.lineno or 1) - 1), f"{NOT_PYTHON}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return 0, f"not readable as Python: {type(error).__name__}"
 
