@@ -22,7 +22,7 @@ from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
     "{} measured in one process. Another process may differ by a few percent, which this interval does "
-    "not cover. Use --budget publish to measure in several processes."
+    "not cover. Use --budget standard to measure in several processes."
 )
 
 ONLY_DEVICE = "no arm was measured in both runs: the compared arms differ in their device"

@@ -69,15 +69,13 @@ def _arm_sentence(arm: ArmState, found: Reach, roof: str) -> str:
     work, share = found.work, found.share
     done = [rate(found.flop_per_s, "FLOP/s")] if found.flop_per_s else []
     done += [rate(found.bytes_per_s, "B/s")] if found.bytes_per_s else []
-    text = f"{arm.label}: {', '.join(done) or 'work not known'}"
+    by = f"bound by {binding(found.by)}" if found.by != "not known" else "the limit is unknown"
+    text = f"{arm.label}: {by}; {', '.join(done) or 'work not known'}"
     if share is not None and roof:
         text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
     elif found.above and roof:
         text += f", above the measured roof ({roof})"
-    if work.uncounted:
-        text += f" (not counted: {uncounted(work)})"
-    by = found.by
-    return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; the limit is unknown."
+    return f"{text} (not counted: {uncounted(work)})." if work.uncounted else f"{text}."
 
 
 MOST_NAMED = 3
