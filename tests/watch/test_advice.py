@@ -1,5 +1,6 @@
 """Advice states its conditions: what to change first, or what to do instead."""
 
+import re
 from typing import get_args
 
 import pytest
@@ -127,3 +128,23 @@ def test_text_generation_is_not_advised_to_predict_at_once() -> None:
     appended = "for n in range(9):\n    a = 1\n    tok.append(int(m.predict(np.array([tok]))[0]))\n"
     assert fed_back({FILE: generated}, FILE, 3) and fed_back({FILE: appended}, FILE, 3)
     assert not fed_back({FILE: rows}, FILE, 3)
+
+
+@pytest.mark.parametrize("ops", [200, 4_000])
+@pytest.mark.parametrize("device", ["CPU", "GPU:0"])
+def test_xla_is_advised_only_if_the_programs_steps_repay_its_compilation(ops: int, device: str) -> None:
+    """Its 900 steps save at most 7.2 s."""
+    of = process(nodes=tuple((f"tanh_{n}", "Tanh", "float32", FILE, 5) for n in range(ops)))
+    of.apply(Steps(now=12.0, calls=tuple((0, 3 + n / 100, 3.009 + n / 100, False) for n in range(800))))
+    seen = Seen(steps=[{f"compute on {device}": 0.002, "scheduling": 0.008}] * 20)
+    of.windows.append((Window(start=2.0, end=2.4, steps=20, step=0), seen))
+    found = {each.code: each for each in findings(Case(of, {}, Beside()))}
+    pays, gross = ops == 200, 0.8 * of.stepping_s
+    if device == "CPU":
+        assert ("xla-off" in found) is pays
+    else:
+        assert ("jit_compile" in found["launch-bound"].remedy) is pays
+        assert found["launch-bound"].saves_s == pytest.approx(gross)
+    if pays and device == "CPU":
+        assert 0 < (found["xla-off"].saves_s or 0.0) < gross
+        assert re.search(r"pays off after \d+ steps", found["xla-off"].message)

@@ -188,3 +188,11 @@ def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
 def test_a_graph_without_known_shapes_gives_no_bound_but_a_reason() -> None:
     found = on_a_gpu(Case(bounded([None, 4096]), {}, Beside()))
     assert found is not None and found.at_most is None and "shapes" in found.reason
+
+
+def test_the_bound_of_a_call_includes_the_rest_of_its_line_and_time_of_unknown_place() -> None:
+    of = process({("input", 5, "Model.predict"): 8.0, ("python", 5, ""): 1.0})
+    of.spent["unknown", (), "", ""] = 2.0
+    (found,) = findings(Case(of, {FILE: LOOP}, Beside()))
+    assert found.saves_s == pytest.approx(8.0)
+    assert max(found.gain_ci95 or ()) == pytest.approx(20 / (20 - 8 - 1 - 2))

@@ -18,6 +18,7 @@ from tuilab import guest
 from tuilab.analysis.words import percent
 from tuilab.model.parameters import Value
 from tuilab.model.program import Bottleneck, Code, Page, Tried
+from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.program.advice import STEPS_AT_ONCE
 from tuilab.program.gains import gain_of_step
@@ -51,6 +52,8 @@ class _Arm(msgspec.Struct):
     reason: str = ""
     median_s: float | None = None
     ci95_s: tuple[float, float] | None = None
+    n: int = 0
+    first_call_s: float | None = None
 
 
 class _Scenario(msgspec.Struct):
@@ -116,7 +119,12 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
             arms = (await _run(folder, words)).arms
-            return _tried(_of(arms, "graph"), _of(arms, "xla"), 1, page, how)
+            usual, changed = _of(arms, "graph"), _of(arms, "xla")
+            tried = _tried(usual, changed, 1, page, how)
+            if usual.first_call_s is None or changed.first_call_s is None:
+                return tried
+            compile_s = max(0.0, changed.first_call_s - usual.first_call_s)
+            return msgspec.structs.replace(tried, compile_s=compile_s)
         words = [*words, "--mode", "graph"]
         usual = _of((await _run(folder, words)).arms, "graph")
         if not out:
@@ -147,7 +155,7 @@ def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
     if graph.ci95_s and steps.ci95_s:
         ends = steps.ci95_s[0] / (graph.ci95_s[1] + left), steps.ci95_s[1] / (graph.ci95_s[0] + left)
     step = steps.median_s / (graph.median_s + left)
-    return Tried(step=step, step_ci95=ends, said=how)
+    return Tried(step=step, step_ci95=ends, said=how if ends else f"{how}; {_few(min(graph.n, steps.n))}")
 
 
 async def _with_larger_batch(folder: str, words: list[str], page: Page) -> Tried:
@@ -170,7 +178,12 @@ def _tried(usual: _Arm, changed: _Arm, steps: int, page: Page, how: str) -> Trie
         low, high = changed.ci95_s[0] / usual.ci95_s[1], changed.ci95_s[1] / usual.ci95_s[0]
         ends = gain_of_step(page, high, steps), gain_of_step(page, low, steps)
     step = gain_of_step(page, ratio, steps)
-    return Tried(step=step, step_ci95=ends, said=how)
+    said = how if ends else f"{how}; {_few(min(usual.n, changed.n))}"
+    return Tried(step=step, step_ci95=ends, said=said)
+
+
+def _few(n: int) -> str:
+    return f"{plural(n, 'sample')} {'is' if n == 1 else 'are'} too few for an interval"
 
 
 def _of(arms: Iterable[_Arm], mode: str) -> _Arm:

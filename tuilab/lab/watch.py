@@ -201,7 +201,7 @@ class Watched:
         )
         if not self.tried:
             return page
-        findings = tuple(with_trial(each, self.tried.get(each.key)) for each in page.findings)
+        findings = tuple(with_trial(each, self.tried.get(each.key), page.lasted_s) for each in page.findings)
         return msgspec.structs.replace(page, findings=findings)
 
 

@@ -313,8 +313,10 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     step: float | None = None
     """Speedup of the step, as a factor."""
     step_ci95: tuple[float, float] | None = None
+    compile_s: float | None = None
+    """Seconds that the change adds to the first step, to compile it."""
     program: float | None = None
-    """Speedup of the whole program, as a factor, computed from the share of its time in steps."""
+    """Speedup of the program so far, as a factor, from its steps' share of the time and `compile_s`."""
     said: str = ""
     """A sentence about the measurement, or why nothing was measured."""
 

@@ -272,8 +272,11 @@ TABLE: dict[str, Advice] = {
     "launch-bound": Advice(
         "use a larger batch, or jit_compile=True", "tiny-ops", needs=(xla_compiles, one_shape)
     ),
+    "launch-bound, few steps": Advice("use a larger batch", "tiny-ops"),
     "xla-off": Advice(
-        "fuse them with @tf.function(jit_compile=True)", "tiny-ops", needs=(xla_compiles, one_shape)
+        "try @tf.function(jit_compile=True), which fuses them, and measure it: XLA's kernels may be slower",
+        "tiny-ops",
+        needs=(xla_compiles, one_shape),
     ),
     "small-batches": Advice(
         f"run many steps per call with compile(…, steps_per_execution={STEPS_AT_ONCE}); "

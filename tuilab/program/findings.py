@@ -5,6 +5,7 @@ Findings are based only on observations. `share` is a share of the steps' time. 
 share makes the program at most 1 / (1 - share) times as fast.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,6 +55,10 @@ READING, READING_EACH = 0.05, 0.8
 """Minimum share of the time that is spent reading values, and minimum number of reads per step."""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
+COMPILED_OP_S, COMPILED_CALL_S = 3e-3, 0.1e-3
+"""Seconds in which XLA compiles an op of a graph (0.2 ms to 4.5 ms in eight graphs on a CPU), and seconds of
+a call of the compiled graph besides its ops.
+"""
 LEAST_OP_S = 1e-6
 """Minimum seconds of a graph's op, as measured in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
@@ -112,14 +117,15 @@ def _finding(
     case: Case, code: Code, at: tuple[str, int], message: str, share: float | None = None, *,
     advice: str = "", change: str = "", interval: tuple[float, float] | None = None,
     sizes: Mapping[str, int] = MappingProxyType({}), beside: float = 0.0, part_of: Code | None = None,
-    spent_s: float | None = None, most_s: float | None = None,
+    spent_s: float | None = None, most_s: float | None = None, costs_s: float = 0.0,
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
     share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step that
     the fix removes, although the finding is about another part. spent_s: seconds of the program that the
     problem takes; None for `share` of the steps. most_s: maximum seconds that the fix may save, if more than
-    spent_s. advice: the table's key, `code` by default. change: replaces the table's text.
+    spent_s. costs_s: seconds that the fix itself takes, once. advice: the table's key, `code` by default.
+    change: replaces the table's text.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -132,10 +138,12 @@ def _finding(
         spent_s = min(1.0, share + beside) * case.of.stepping_s
     if spent_s is not None and case.of.lasted_s > 0:
         program_share = min(1.0, spent_s / case.of.lasted_s)
-        saves_s = program_share * case.of.lasted_s
+        saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
         if most_s is not None:
-            ends = gain_at_most, max(gain_at_most, factor(most_s / case.of.lasted_s))
+            # The time of unknown place may be part of it too.
+            most = (most_s + case.of.unplaced_s) / case.of.lasted_s
+            ends = gain_at_most, max(gain_at_most, factor(most))
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -205,10 +213,11 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds a pipeline for little more than one step"
         advice = "predict, fed back" if fed else method
-        # A single call for all rows may also compute them faster.
-        yield _finding(
-            case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=site.overhead_s
+        # A single call for all rows may also compute them faster, and needs the rest of the line only once.
+        most_s = site.overhead_s + sum(
+            beside.overhead_s for beside in sites if beside.at == site.at and beside.call not in METHODS
         )
+        yield _finding(case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=most_s)
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
@@ -385,8 +394,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
-    # If other processes use the processors, a pipeline cannot run concurrently with the step.
-    if share * (1 - case.of.starved) < WAITING:
+    if case.of.undisturbed(share) < WAITING:
         yield from _find_python_map(case, share, interval)
         return
     held, parallel = slowest(case)
@@ -494,7 +502,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     python = [stage for stage in python if PYTHON & set(stage.ops)]
     beside = crowded(case.of, "Map")
     # A map that sleeps or waits for a disk uses no processor.
-    if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:
+    if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return
     how = f" during the step, using up to {percent(beside)} of the processors that it computes on"
     yield _python_in_map(case, python[0], how, share, interval, beside)
@@ -663,7 +671,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     ops, share = round(singles.ops), singles.starting
     if (
         ops < FEW_OPS
-        or share - of.starved < SINGLES
+        or of.undisturbed(share) < SINGLES
         or of.steps.n < LEAST // 2
         or case.ops_at() in of.called_back()
     ):
@@ -793,8 +801,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     if of.seen and case.ops_at() not in called_back:  # ops may account for part of the time between the calls
         regular = max(0.0, min(regular - of.singles().share, of.share("python")))
     share = max(0.0, regular + rare - reads / gaps.total)
-    # This includes time in which others used the processor, which no fix can remove.
-    if share - of.starved < BETWEEN:
+    if of.undisturbed(share) < BETWEEN:
         return
     lines: Counter[tuple[str, int]] = Counter()
     libraries: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
@@ -834,7 +841,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
-    if share - of.starved < BETWEEN:
+    if of.undisturbed(share) < BETWEEN:
         return
     what = source.line(case.sources, *at) or PurePath(at[0]).name
     if library.startswith(CALLBACK):
@@ -868,7 +875,7 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
     for (file, line, _, library, inside), count in of.samples.items():
         if inside == -1 and file and library:
             lines[file, line] += count
-    if share - of.starved < BETWEEN or not lines:
+    if of.undisturbed(share) < BETWEEN or not lines:
         return
     at, _ = lines.most_common(1)[0]
     what = source.line(case.sources, *at) or PurePath(at[0]).name
@@ -968,7 +975,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
-    idle = started - of.starved  # ops also start late while other processes use the processors
+    idle = of.undisturbed(started)  # ops also start late while other processes use the processors
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
@@ -979,25 +986,39 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
+    # XLA must save more than it takes to compile the graph, in the steps of this program.
+    compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
+    saved = started * step - COMPILED_CALL_S
+    pays = saved > 0 and saved * of.stepping_s / step > compile_s
+    once = f"; XLA compiles them in about {seconds(compile_s, compile_s / 5)}, "
+    once += f"which pays off after {math.ceil(compile_s / saved):,} steps or more" if pays else ""
     if on_gpu and idle >= 0.3:
         yield _finding(
             case,
             "launch-bound",
             case.step_at(),
-            f"{small}: {percent(started)} of a step is spent launching them",
+            f"{small}: {percent(started)} of a step is spent launching them{once if pays else ''}",
             started,
+            advice="launch-bound" if pays else "launch-bound, few steps",
             interval=interval,
             sizes={"ops": round(n)},
         )
-    elif function.own and idle >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
+    elif (
+        function.own
+        and pays
+        and idle >= SCHEDULED
+        and interval is not None
+        and interval[0] >= SCHEDULED - 0.1
+    ):
         yield _finding(
             case,
             "xla-off",
             case.step_at(),
-            f"{small}: {percent(started)} of a step is spent starting them",
+            f"{small}: {percent(started)} of a step is spent starting them{once}",
             started,
             interval=interval,
             sizes={"ops": round(n)},
+            costs_s=compile_s + COMPILED_CALL_S * of.stepping_s / step,
         )
 
 
@@ -1009,7 +1030,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
         return  # these findings explain the launch time
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
-    if share - of.starved < STARTED or interval is None or interval[0] < STARTED - 0.1:
+    if of.undisturbed(share) < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
     if source.argument(case.sources, "steps_per_execution")[1]:
         return

@@ -445,6 +445,18 @@ class Process:
         lasted = self.last - (self.hello.now if self.hello else self.last)
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
+    def undisturbed(self, share: float) -> float:
+        """Return the least share that a part of the steps would have without other processes.
+
+        At most all of the starved time belongs to that part; without it, the steps are shorter too.
+        """
+        return max(0.0, share - self.starved) / (1 - self.starved) if self.starved < 1 else 0.0
+
+    @property
+    def unplaced_s(self) -> float:
+        """Seconds of the main thread for which neither kind nor place is known."""
+        return sum(seconds for (kind, *_), seconds in self.spent.items() if kind == "unknown")
+
     @property
     def processors(self) -> float:
         """The share of its allowed processors that the process used while stepping."""

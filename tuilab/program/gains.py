@@ -40,14 +40,19 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
     return 1 / (1 - min(in_steps * (1 - 1 / step), LARGEST))
 
 
-def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
-    """Return the finding with its trial, and with the resulting gain for the program.
+def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
+    """Return the finding with its trial, and with the gain of the program, which lasted `lasted_s` so far.
 
     A trial may begin before the finding's share of the program is known from the profiler.
     """
-    if tried is not None and tried.step is not None:
-        tried = replace(tried, program=of_program(finding, tried.step))
-    return replace(finding, tried=tried)
+    if tried is None or tried.step is None:
+        return replace(finding, tried=tried)
+    program = of_program(finding, tried.step)
+    if program is None or lasted_s <= 0:
+        return replace(finding, tried=replace(tried, program=None))
+    left_s = lasted_s / program + (tried.compile_s or 0.0)
+    tried = replace(tried, program=lasted_s / left_s)
+    return replace(finding, tried=tried, saves_s=max(0.0, lasted_s - left_s))
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:

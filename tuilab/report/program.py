@@ -206,12 +206,13 @@ def gained(finding: Bottleneck) -> str:
 
 
 def measured(tried: Tried) -> str:
-    """Return `measured: 1.7× [1.6 1.8] for the step, 1.4× for the program: the step under XLA`."""
+    """Return `measured: 1.7× for the step after 2.1 s of compiling, 1.4× for the program: …`."""
     if tried.step is None:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
+    once = f" after {seconds(tried.compile_s, tried.compile_s / 50)} of compiling" if tried.compile_s else ""
     program = f", {times(tried.program)} for the program" if tried.program else ""
-    return f"measured: {times(tried.step)}{ends} for the step{program}: {tried.said}"
+    return f"measured: {times(tried.step)}{ends} for the step{once}{program}: {tried.said}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:
