@@ -196,3 +196,8 @@ def test_the_bound_of_a_call_includes_the_rest_of_its_line_and_time_of_unknown_p
     (found,) = findings(Case(of, {FILE: LOOP}, Beside()))
     assert found.saves_s == pytest.approx(8.0)
     assert max(found.gain_ci95 or ()) == pytest.approx(20 / (20 - 8 - 1 - 2))
+    of = process({("eager", 4, "Model.__call__"): 6.0, ("python", 4, ""): 1.0})
+    of.spent["unknown", (), "", ""] = 2.0
+    (found,) = findings(Case(of, {FILE: LOOP.replace("model.predict(row)", "model(row)")}, Beside()))
+    assert found.saves_s == pytest.approx(6.0)
+    assert max(found.gain_ci95 or ()) == pytest.approx(20 / (20 - 6 - 1 - 2))

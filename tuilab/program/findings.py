@@ -26,7 +26,7 @@ from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, total_seconds
 from tuilab.program.graph import Op, ops_of, reason_of
-from tuilab.program.sites import METHODS, Site, called, rebuilt, sites_of, steps_of_a_call
+from tuilab.program.sites import METHODS, Site, called, line_s, rebuilt, sites_of, steps_of_a_call
 
 INPUT = "waiting for input"
 WAITING = 0.15
@@ -140,10 +140,10 @@ def _finding(
         program_share = min(1.0, spent_s / case.of.lasted_s)
         saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
-        if most_s is not None:
+        if most_s is not None or share is None:
             # The time of unknown place may be part of it too.
-            most = (most_s + case.of.unplaced_s) / case.of.lasted_s
-            ends = gain_at_most, max(gain_at_most, factor(most))
+            most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
+            ends = gain_at_most, max(gain_at_most, factor(most / case.of.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -213,10 +213,8 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds a pipeline for little more than one step"
         advice = "predict, fed back" if fed else method
-        # A single call for all rows may also compute them faster, and needs the rest of the line only once.
-        most_s = site.overhead_s + sum(
-            beside.overhead_s for beside in sites if beside.at == site.at and beside.call not in METHODS
-        )
+        # A single call for all rows may also compute them faster.
+        most_s = line_s(sites, site)
         yield _finding(case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=most_s)
 
 
@@ -272,7 +270,8 @@ def _again(case: Case, inside: Sequence[Site]) -> bool:
 
 def model_calls(case: Case) -> Iterator[Bottleneck]:
     """Find models that a loop calls op by op, one row at a time."""
-    for site in sites_of(case):
+    sites = sites_of(case)
+    for site in sites:
         took = site.kinds["eager"]
         if site.call != "Model.__call__" or not site.loop[1] or site.count < MANY_CALLS:
             continue
@@ -280,7 +279,8 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
             continue
         text = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
         text += seconds(took, took / 50)
-        yield _finding(case, "eager-step", site.at, text, advice="eager-step, a model", spent_s=took)
+        advice, most_s = "eager-step, a model", line_s(sites, site)
+        yield _finding(case, "eager-step", site.at, text, advice=advice, spent_s=took, most_s=most_s)
 
 
 def saving(case: Case) -> Iterator[Bottleneck]:

@@ -69,6 +69,12 @@ def sites_of(case: Case) -> list[Site]:
     return sorted(found.values(), key=lambda site: -site.total_s)
 
 
+def line_s(sites: Sequence[Site], site: Site) -> float:
+    """Return the seconds of a site and the rest of its line, which a single call for all rows needs once."""
+    rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
+    return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
+
+
 def loop_of(case: Case, stack: Sequence[Place]) -> Place:
     """Return the innermost loop around the last of these lines, or around the call that leads to it."""
     for file, line in reversed(stack):
