@@ -19,10 +19,6 @@ class Runner(Protocol):
     def machines(self) -> Mapping[str, Machine]:
         """The machine of each host that has been ready; this machine has the name ""."""
 
-    @property
-    def busy(self) -> bool:
-        """True if a request is active or queued."""
-
     async def start(self) -> None:
         """Start a worker. Does not wait."""
 

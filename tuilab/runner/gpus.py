@@ -1,11 +1,7 @@
-"""A worker for one device that opens no other GPU."""
+"""Lets a worker open no other GPU than one."""
 
-from functools import partial
-
-from tuilab.model.arms import HERE, family
+from tuilab.model.arms import family
 from tuilab.model.machine import OPEN_GPUS
-from tuilab.runner.host_runner import Listener
-from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
@@ -13,14 +9,3 @@ def only(device: str) -> dict[str, str]:
     a CPU.
     """
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}
-
-
-def supervise_device(host: str, device: str, on_event: Listener) -> Supervisor:
-    """Return a supervisor of workers for one device of a host. Raises InputError for an invalid host name."""
-    name = f"{host or 'this machine'}, {device}"
-    if host == HERE:
-        return Supervisor(on_event, env=only(device), name=name)
-    from tuilab.runner import ssh
-
-    command = ssh.command(host, ("--only", device))
-    return Supervisor(on_event, command, explain=partial(ssh.explain, host), name=name)

@@ -11,8 +11,9 @@ from tuilab.model.environment import Environment
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure, Request
+from tuilab.runner.gpus import only
 from tuilab.runner.process import local_end
-from tuilab.runner.supervisor import Phase, Supervisor
+from tuilab.runner.supervisor import Supervisor
 
 Listener = Callable[[Event], None]
 
@@ -21,16 +22,8 @@ class HostRunner(Protocol):
     """The workers of one host: a `Supervisor`, or several behind the same interface."""
 
     @property
-    def phase(self) -> Phase:
-        """The current phase."""
-
-    @property
     def machine(self) -> Machine | None:
         """The machine; None until a worker has been ready."""
-
-    @property
-    def busy(self) -> bool:
-        """True if a request is active or queued."""
 
     async def start(self) -> None:
         """Start a worker if there is none. Raises OSError if it cannot be started."""
@@ -40,6 +33,9 @@ class HostRunner(Protocol):
 
     async def measure(self, request: Measure) -> None:
         """Queue a run."""
+
+    async def renew(self) -> None:
+        """End its workers, so that the next request runs in fresh processes."""
 
     async def cancel(self, run: str) -> None:
         """Stop a run."""
@@ -57,21 +53,26 @@ def supervise(
     environments: Mapping[str, Environment] = MappingProxyType({}),
     forks: bool = False,
     scope: str = "",
+    device: str = "",
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: environments of this machine, by host name. forks: whether a run that forks processes will
-    follow soon. scope: files that the first worker on this machine may open. Raises InputError.
+    environments: environments of this machine, by host name. forks: whether a run that forks follows soon.
+    scope: files that the first worker on this machine may open. device: the only device that its workers
+    open; "" for all. Raises InputError for an invalid host name.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
         return Supervisor(on_event, command, env, partial(_ended_in, own), host, scope=scope)
+    name = f"{host or 'this machine'}, {device}" if device else host
     if host == HERE:
-        return Supervisor(on_event, forks=forks, scope=scope)
+        opened = only(device) if device else None
+        return Supervisor(on_event, env=opened, name=name, forks=forks, scope=scope)
     # Imported here, so that a lab without other hosts does not load the module.
     from tuilab.runner import ssh
 
-    return Supervisor(on_event, ssh.command(host), explain=partial(ssh.explain, host), name=host)
+    command = ssh.command(host, ("--only", device) if device else ())
+    return Supervisor(on_event, command, explain=partial(ssh.explain, host), name=name)
 
 
 def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) -> str:

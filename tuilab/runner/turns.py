@@ -1,17 +1,20 @@
 """Lets workers on one machine take turns in one run, so that their rounds cover the same period."""
 
-import asyncio
 import random
 import statistics
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tuilab.model import events as e
 from tuilab.model.arms import LOCAL
-from tuilab.model.requests import Cancel, Measure, Turn
+from tuilab.model.requests import Measure, Turn
 from tuilab.model.scenario import Budget
+from tuilab.runner.policy import Policy, Tell
+
+if TYPE_CHECKING:
+    from tuilab.runner.host_runner import HostRunner
 
 LEAST_PROCESSES = 3
 """Minimum number of processes per environment. Processes settle at different speeds, so a single process per
@@ -21,26 +24,6 @@ QUICK_S = 2.0
 """Seconds of rounds per process in a quick run."""
 
 replace = msgspec.structs.replace
-Tell = Callable[[str, e.Event], None]
-
-
-class Member(Protocol):
-    """A worker that takes turns: a `Supervisor`."""
-
-    async def start(self) -> None:
-        """Start a worker if there is none."""
-
-    async def renew(self) -> None:
-        """End the worker: the next request needs a fresh worker."""
-
-    async def measure(self, request: Measure) -> None:
-        """Queue one part of the run."""
-
-    async def send(self, request: Turn | Cancel) -> None:
-        """Forward a request at once."""
-
-    async def cancel(self, run: str) -> None:
-        """Stop the run."""
 
 
 def budget_of(budget: Budget) -> Budget:
@@ -50,18 +33,16 @@ def budget_of(budget: Budget) -> Budget:
     return replace(budget, precision=1e6, chase_s=0.0)
 
 
-class Turns:
-    """A run of several workers, of which only one is active at a time.
+class Turns(Policy):
+    """Lets only one of the workers be active at a time.
 
     A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
     cycle, every worker has one turn, in random order, and their rounds are sent as one. After all workers
-    have finished their last round, each gets a fresh process. members: by the host names in the parts. tell:
-    receives all other events.
+    have finished their last round, each gets a fresh process.
     """
 
-    def __init__(self, members: Mapping[str, Member], parts: Mapping[str, Measure], tell: Tell) -> None:
-        self._members, self._tell = members, tell
-        self._parts = dict(parts)
+    def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
+        super().__init__(members, parts, tell)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
         # In a resumed run, some processes have already measured.
@@ -79,13 +60,7 @@ class Turns:
         self._endings: dict[str, e.Finished] = {}
         self._out: set[str] = set()
         self._imports: dict[str, list[float]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
-
-    @property
-    def hosts(self) -> Collection[str]:
-        """The hosts that take turns."""
-        return self._parts.keys()
 
     async def start(self) -> None:
         """Start the first process of each host."""
@@ -94,7 +69,7 @@ class Turns:
     async def cancel(self) -> None:
         """Stop the run: skip workers that have not started; the others end like a single worker."""
         self._stopped = True
-        await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
+        await super().cancel()
 
     def receive(self, host: str, event: e.Event) -> None:
         """Handle a worker's event."""
@@ -116,9 +91,9 @@ class Turns:
 
     def _begin(self, worker: int) -> None:
         self._worker, self._begun, self._cycle = worker, set(), []
-        self._left = set(self._parts) - self._out
-        self._first = next(host for host in self._parts if host in self._left)
-        # The first host starts first, so that listeners receive the start of the run before other events.
+        self._left = set(self.parts) - self._out
+        self._first = next(host for host in self.parts if host in self._left)
+        # The first host starts first, so that listeners see the start of the run before other events.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 
@@ -139,11 +114,11 @@ class Turns:
             self._spawn(self._members[host].send(Turn(id=self._run)))
         else:
             self._begun.add(host)
-            self._spawn(self._measure(host))
+            self._spawn(self._take_part(host))
 
-    async def _measure(self, host: str) -> None:
+    async def _take_part(self, host: str) -> None:
         further = self._worker > self._first_worker
-        part, short = self._parts[host], further and self._budget.further_s > 0
+        part, short = self.parts[host], further and self._budget.further_s > 0
         request = replace(
             part,
             worker=self._worker,
@@ -154,19 +129,12 @@ class Turns:
             finish=False,
             spool="",
         )
-        member = self._members[host]
         if further:
             self._tell(
                 host, e.Progress(run=self._run, stage=f"{host or LOCAL}: starting process {self._worker + 1}")
             )
-            await member.renew()
-        try:
-            await member.start()
-        except OSError as error:
-            why = f"{host}: {error.filename}: {error.strerror}"
-            self._ended(host, e.Finished(run=self._run, status="failed", message=why))
-            return
-        await member.measure(request)
+            await self._members[host].renew()
+        await self._measure(host, request)
 
     def _flush(self) -> None:
         """Merge the rounds of a cycle into one, so that they are paired."""
@@ -200,7 +168,7 @@ class Turns:
 
     def _over(self) -> None:
         """Continue after all workers have finished this process."""
-        lasting = set(self._parts) - self._out
+        lasting = set(self.parts) - self._out
         if self._worker + 1 < self._processes and lasting and not self._stopped:
             self._begin(self._worker + 1)
             return
@@ -211,8 +179,3 @@ class Turns:
             self._tell(host, e.Fact(run=self._run, name=f"{name}/import_s", value=took, text=text))
         for host, ending in self._endings.items():
             self._tell(host, ending)
-
-    def _spawn(self, awaitable: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(awaitable)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,62 @@
+"""Decides which workers of a run measure when: by default, all at once."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tuilab.model import events as e
+from tuilab.model.requests import Measure
+
+if TYPE_CHECKING:
+    from tuilab.runner.host_runner import HostRunner
+
+Tell = Callable[[str, e.Event], None]
+
+
+class Policy:
+    """Lets all workers measure at once. In subclasses, workers wait for each other.
+
+    members, parts: the workers, and the part of the run that each measures, by name. tell: receives the
+    events that count, with the worker's name.
+    """
+
+    def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
+        self._members, self.parts, self._tell = members, parts, tell
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Start the run."""
+        for name, part in self.parts.items():
+            await self._measure(name, part)
+
+    async def cancel(self) -> None:
+        """Stop the run on every worker."""
+        await asyncio.gather(*(self._members[name].cancel(part.id) for name, part in self.parts.items()))
+
+    def receive(self, name: str, event: e.Event) -> None:
+        """Handle a worker's event."""
+        self._tell(name, event)
+
+    def close(self) -> None:
+        """Stop waiting for workers, which have been closed."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _measure(self, name: str, part: Measure) -> None:
+        try:
+            await self._members[name].start()
+        except OSError as error:
+            self.receive(name, e.Finished(run=part.id, status="failed", message=unstarted(name, error)))
+        else:
+            await self._members[name].measure(part)
+
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def unstarted(name: str, error: OSError) -> str:
+    """Describe why a worker cannot be started."""
+    program = f"{error.filename}: " if error.filename else ""
+    return f"{name or 'the worker'} cannot be started: {program}{error.strerror}"
