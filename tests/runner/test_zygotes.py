@@ -122,8 +122,8 @@ async def test_a_zygote_that_dies_during_preparation_is_replaced(monkeypatch):
     rig = Rig(monkeypatch, 1)
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))
-    await rig.until(lambda: rig.lab._ahead and rig.lab._ahead[0].process is not None)
-    rig.lab._ahead[0].process.kill_now()
+    await rig.until(lambda: rig.lab._lineup.ahead and rig.lab._lineup.ahead[0].process is not None)
+    rig.lab._lineup.ahead[0].process.kill_now()
     await rig.until(lambda: rig.of(Finished))
     assert [event.worker for event in rig.of(RunStarted)] == [0, 1, 2, 3]
     assert [event.status for event in rig.of(Finished)] == ["ok"]

@@ -7,7 +7,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -21,6 +20,7 @@ from tuilab.model.events import (
     Answer,
     ArmStatus,
     Declared,
+    Ending,
     Event,
     Finished,
     Hello,
@@ -49,11 +49,12 @@ from tuilab.model.requests import (
 )
 from tuilab.model.run import RunState
 from tuilab.model.scenario import FORKED_CHASE_S
+from tuilab.runner.lineup import Further, Lineup
 from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
 from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
-BESIDE, PREPARING_S = 4, 30.0
-"""Maximum number of forked processes to prepare at once, and seconds to wait for one."""
+BESIDE = 4
+"""Maximum number of forked processes to prepare at once."""
 SILENT_S = 5.0
 """Seconds of silence after which a worker is reported as silent."""
 GROWN = 2**30
@@ -65,19 +66,6 @@ CANCEL_GRACE_S = 1.4
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
-
-
-@dataclass(eq=False)
-class Further:
-    """A forked process of a run, with its request.
-
-    ready: whether its arms are built and it is waiting for its turn. gone: whether it will never measure.
-    """
-
-    request: Measure | None = None
-    process: WorkerProcess | None = None
-    ready: bool = False
-    gone: bool = False
 
 
 def memory_of(pid: int) -> int:
@@ -113,7 +101,7 @@ class Supervisor:
         self._command = list(command) if command else local_command()
         self._env = env
         self._explain = explain
-        self._process: WorkerProcess | None = None
+        self._lineup = Lineup(self._go)
         self._queue: deque[Measure | Declare | Ask] = deque()
         self._active: Measure | Declare | Ask | None = None
         self._cancelling: set[str] = set()
@@ -125,12 +113,8 @@ class Supervisor:
         # Only this program's own workers can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
-        # The process that measures; the processes being prepared, in order; and the processes that have
-        # measured and are idle
-        self._measuring = Further()
-        self._ahead: deque[Further] = deque()
-        self._spent: list[WorkerProcess] = []
         self._largest = EACH
+        """Largest memory of a process that has measured, in bytes."""
         self._fresh = 0
         """Memory of the worker when it was ready, in bytes."""
         self._foreseen = forks
@@ -145,9 +129,8 @@ class Supervisor:
         self.machine: Machine | None = None
 
     @property
-    def busy(self) -> bool:
-        """True if a request is active or queued."""
-        return self._active is not None or bool(self._queue)
+    def _process(self) -> WorkerProcess | None:
+        return self._lineup.measuring.process
 
     async def start(self) -> None:
         """Start a worker. Does not wait; `Ready` follows. Raises OSError if the worker cannot be started."""
@@ -161,16 +144,16 @@ class Supervisor:
         command, inherited = await self._starting()
         if self._closed:
             return
-        self._measuring = Further()
+        self._lineup.measuring = first = Further()
         try:
-            self._process = await self._spawn(self._measuring, command, inherited)
+            process = await self._spawn(first, command, inherited)
         except OSError:
             self.phase = "down"
             raise
         if self._closed:
-            await self._process.end()
+            await process.end()
         else:
-            self._spawn_task(self._wait(self._process))
+            self._spawn_task(self._wait(process))
 
     async def _spawn(
         self, further: Further, command: Sequence[str], inherited: Sequence[int]
@@ -277,7 +260,7 @@ class Supervisor:
             await self.cancel(self._active.id)
         if self._process is not None and self._process.alive:
             await self._process.end()
-        await asyncio.gather(*(process.end() for process in self._idle()))
+        await asyncio.gather(*(process.end() for process in self._lineup.clear()))
         if self._zygotes is not None:
             await self._zygotes.close()
         tasks = self._tasks - {asyncio.current_task()}
@@ -289,49 +272,40 @@ class Supervisor:
     def kill_now(self) -> None:
         """Kill the worker without waiting; for a program that is about to exit."""
         self._closed = True
-        for process in (*filter(None, [self._process]), *self._idle()):
+        for process in (*filter(None, [self._process]), *self._lineup.clear()):
             process.kill_now()
         if self._zygotes is not None:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
         """Handle an event from the measuring process or from a process in preparation."""
-        if further is self._measuring:
+        if further is self._lineup.measuring:
             self._receive(event)
         elif isinstance(event, Log):
             self._on_event(event)
-        elif further in self._ahead:
+        elif further in self._lineup.ahead:
             if isinstance(event, Ready) and further.process is not None and further.request is not None:
                 self._spawn_task(further.process.send(further.request))
-            further.ready |= isinstance(event, TurnOver)
-            further.gone |= isinstance(event, Finished | WorkerExited)
-            self._begin_measuring()
+            self._lineup.note(further, event)
 
-    def _begin_measuring(self) -> None:
-        """Let the measuring process start once all parallel preparations are done."""
-        of = self._measuring
-        if of.ready and of.process is not None and all(one.ready or one.gone for one in self._ahead):
-            of.ready = False
-            if isinstance(self._active, Measure):
-                self._spawn_task(of.process.send(Turn(id=self._active.id)))
+    def _go(self, process: WorkerProcess) -> None:
+        """Let a prepared process measure."""
+        if isinstance(self._active, Measure):
+            self._spawn_task(process.send(Turn(id=self._active.id)))
 
-    def _idle(self) -> list[WorkerProcess]:
-        """Return the run's processes that no longer measure, and remove them from the list."""
-        idle = [*self._spent, *(one.process for one in self._ahead if one.process is not None)]
-        self._spent = []
-        self._ahead.clear()
-        return idle
-
-    def _end_idle(self) -> None:
-        for process in self._idle():
+    def _release(self) -> None:
+        """Forget the active request, and end the processes that were prepared for it."""
+        self._active = None
+        self._cancelling.clear()
+        self._settled.set()
+        for process in self._lineup.clear():
             self._spawn_task(process.end())
 
     def _receive(self, event: Event) -> None:
         self._heard = True
         match event:
             case TurnOver() if isinstance(self._active, Measure) and not self._active.turns:
-                self._measuring.ready = True
-                self._begin_measuring()
+                self._lineup.note(self._lineup.measuring, event)
                 return
             case Hello() if event.protocol != PROTOCOL:
                 self._refuse(event)
@@ -363,10 +337,7 @@ class Supervisor:
         self._spoilt |= self._spoils(event)
         if self._ends(event):
             swollen = self._swollen()
-            self._active = None
-            self._cancelling.clear()
-            self._settled.set()
-            self._end_idle()
+            self._release()
             self.phase = "ready"
             if self._spoilt or swollen:
                 self._replace()
@@ -394,11 +365,8 @@ class Supervisor:
 
     def _break_off(self, run: str, words: str) -> None:
         """End an active run with its data so far, and end its process."""
-        self._active = None
-        self._cancelling.clear()
-        self._settled.set()
+        self._release()
         self._on_event(Finished(run=run, status="failed", message=words))
-        self._end_idle()
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
@@ -440,16 +408,17 @@ class Supervisor:
             return False
         most = active.budget.forks if self._forks(active) else processes(active)
         if self._process is not None and self._zygotes is not None:
-            self._note_memory(self._process)
+            self._largest = max(self._largest, memory_of(self._process.pid))
         further = following(active, self.machine, most)
         if further is None or active.id in self._cancelling:
             return False
         if further.worker > active.worker and most > processes(active) and known(self._samples, active):
             return False
-        if self._take_turn(further, most):
+        if self._lineup.advance():
+            self._active = further
+            self._on_event(Progress(run=further.id, stage=f"process {further.worker + 1} of {most}"))
             return True
-        self._end_idle()
-        self._active = None
+        self._release()
         self._queue.appendleft(further)
         stage = f"starting process {further.worker + 1} of {most}"
         if further.part:
@@ -459,78 +428,35 @@ class Supervisor:
         self._spawn_task(self._process.end())
         return True
 
-    def _take_turn(self, further: Measure, most: int) -> bool:
-        """Let the next prepared process measure; return False if there is none."""
-        if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
-            return False
-        assert self._process is not None
-        # Keep the previous process, which is idle, because ending it now would disturb the next one.
-        self._spent.append(self._process)
-        self._measuring = self._ahead.popleft()
-        self._process = self._measuring.process
-        self._active = further
-        self._on_event(Progress(run=further.id, stage=f"process {further.worker + 1} of {most}"))
-        self._begin_measuring()
-        return True
-
     async def _prepare(self, request: Measure, most: int) -> None:
-        """Let this process and some of the following ones build their arms in parallel while no process
-        measures.
-        """
-        of, active = self._measuring, self._active
-        assert of.process is not None and isinstance(active, Measure)
-        beside: list[Further] = []
-        after: Measure | None = active
-        while len(beside) < most and after is not None:
-            after = following(after, self.machine, active.budget.forks)
-            if after is not None:
-                beside.append(Further(msgspec.structs.replace(after, settled=request.settled, waits=True)))
-        self._ahead.extend(beside)
-        await of.process.send(msgspec.structs.replace(request, waits=True))
-        for one in beside:
-            if self._closed or self._active is not active or one not in self._ahead or self._zygotes is None:
-                return
-            assert one.request is not None
-            number, command, descriptor = self._zygotes.command(self._command)
-            one.request = msgspec.structs.replace(one.request, zygote=number)
-            try:
-                process = await self._spawn(one, command, (descriptor,))
-            except OSError:
-                one.gone = True
-                continue
-            if one not in self._ahead and one is not self._measuring:
-                await process.end()
-        begun = time.monotonic()
-        while late := [one for one in beside if one in self._ahead and not (one.ready or one.gone)]:
-            if time.monotonic() - begun > PREPARING_S:
-                break
-            await asyncio.sleep(SILENT_S / 10)
-        for one in late:
-            one.gone = True
-            if one.process is not None:
-                await one.process.end()
-        self._begin_measuring()
+        """Let this process and some of the following ones build their arms in parallel."""
+        after = active = self._active
+        assert isinstance(active, Measure) and isinstance(after, Measure)
+        beside: list[Measure] = []
+        while len(beside) < most and (further := following(after, self.machine, active.budget.forks)):
+            after = further
+            beside.append(msgspec.structs.replace(after, settled=request.settled, waits=True))
+        first = msgspec.structs.replace(request, waits=True)
+        await self._lineup.prepare(first, beside, partial(self._fork, active))
+
+    async def _fork(self, active: Measure, one: Further) -> WorkerProcess | None:
+        """Fork a process for its request; return None if the run has ended."""
+        if self._closed or self._active is not active or self._zygotes is None or one.request is None:
+            return None
+        number, command, descriptor = self._zygotes.command(self._command)
+        one.request = msgspec.structs.replace(one.request, zygote=number)
+        return await self._spawn(one, command, (descriptor,))
 
     def _exited(self, event: WorkerExited) -> None:
-        self._end_idle()
-        active, was, self._spoilt = self._active, self.phase, False
-        self._active, self._process, self.phase = None, None, "down"
-        self._measured = False
+        active, was, stopped = self._active, self.phase, bool(self._cancelling)
+        self._release()
+        self._lineup.measuring, self.phase = Further(), "down"
+        self._spoilt = self._measured = False
         self._on_event(event)
-        if isinstance(active, Measure):
-            stopped = active.id in self._cancelling
-            self._on_event(
-                Finished(
-                    run=active.id,
-                    status="cancelled" if stopped else "failed",
-                    message="the call did not return, so its process was ended" if stopped else event.message,
-                )
-            )
-        elif active is not None:
-            self._on_event(Refused(request=active.id, message=event.message))
-        self._cancelling.clear()
-        self._settled.set()
-        # A worker that dies during startup would die again, so report it and wait for a request.
+        if active is not None:
+            words = "the call did not return, so its process was ended" if stopped else event.message
+            self._fail(active, words, "cancelled" if stopped else "failed")
+        # A worker that dies during startup would die again: report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:
@@ -538,11 +464,13 @@ class Supervisor:
 
     def _fail_queue(self, message: str) -> None:
         while self._queue:
-            request = self._queue.popleft()
-            if isinstance(request, Measure):
-                self._on_event(Finished(run=request.id, status="failed", message=message))
-            else:
-                self._on_event(Refused(request=request.id, message=message))
+            self._fail(self._queue.popleft(), message)
+
+    def _fail(self, request: Measure | Declare | Ask, message: str, status: Ending = "failed") -> None:
+        if isinstance(request, Measure):
+            self._on_event(Finished(run=request.id, status=status, message=message))
+        else:
+            self._on_event(Refused(request=request.id, message=message))
 
     def _refuse(self, event: Hello) -> None:
         message = (f"{self._name}: " if self._name else "") + (
@@ -589,10 +517,6 @@ class Supervisor:
         if not isinstance(active, Measure) or active.scenario.file or self._queue or self._process is None:
             return False
         return memory_of(self._process.pid) > self._fresh + GROWN
-
-    def _note_memory(self, process: WorkerProcess) -> None:
-        """Record the largest amount of memory used by a process that has measured."""
-        self._largest = max(self._largest, memory_of(process.pid))
 
     def _beside(self, request: Measure) -> int:
         """Return how many processes to prepare in parallel, given the idle processors and the free memory.

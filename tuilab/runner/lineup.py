@@ -1,0 +1,109 @@
+"""The processes of a run that forks: prepared in parallel, then used one after another."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from tuilab.model.events import Event, Finished, TurnOver, WorkerExited
+from tuilab.model.requests import Measure
+from tuilab.runner.process import WorkerProcess
+
+PREPARING_S = 30.0
+"""Maximum seconds to wait until a process is prepared."""
+LOOK_S = 0.5
+"""Seconds between two looks at the processes in preparation."""
+
+
+@dataclass(eq=False)
+class Further:
+    """A process of a run, with its request.
+
+    ready: its arms are built and it waits for its turn. gone: it will never measure.
+    """
+
+    request: Measure | None = None
+    process: WorkerProcess | None = None
+    ready: bool = False
+    gone: bool = False
+
+
+class Lineup:
+    """The process that measures, those in preparation in order, and those that have measured and are idle.
+
+    go: called with the process that measures, once all parallel preparations are done.
+    """
+
+    def __init__(self, go: Callable[[WorkerProcess], None]) -> None:
+        self._go = go
+        self.measuring = Further()
+        self.ahead: deque[Further] = deque()
+        self._spent: list[WorkerProcess] = []
+
+    def note(self, further: Further, event: Event) -> None:
+        """Note what a process reports about its preparation."""
+        further.ready |= isinstance(event, TurnOver)
+        further.gone |= isinstance(event, Finished | WorkerExited)
+        self._begin()
+
+    def _begin(self) -> None:
+        of = self.measuring
+        if of.ready and of.process is not None and all(one.ready or one.gone for one in self.ahead):
+            of.ready = False
+            self._go(of.process)
+
+    def advance(self) -> bool:
+        """Make the next prepared process the one that measures; return False if there is none."""
+        if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
+            return False
+        # Keep the previous process, which is idle: ending it now would disturb the next one.
+        assert self.measuring.process is not None
+        self._spent.append(self.measuring.process)
+        self.measuring = self.ahead.popleft()
+        self._begin()
+        return True
+
+    def clear(self) -> list[WorkerProcess]:
+        """Return the processes that do not measure, and forget them."""
+        idle = [*self._spent, *(one.process for one in self.ahead if one.process is not None)]
+        self._spent = []
+        self.ahead.clear()
+        return idle
+
+    async def prepare(
+        self,
+        first: Measure,
+        others: Sequence[Measure],
+        spawn: Callable[[Further], Awaitable[WorkerProcess | None]],
+    ) -> None:
+        """Let this process and further ones build their arms in parallel, while no process measures.
+
+        spawn: starts a process and returns it; None if the run has ended. Raises OSError.
+        """
+        beside = [Further(request) for request in others]
+        self.ahead.extend(beside)
+        assert self.measuring.process is not None
+        await self.measuring.process.send(first)
+        for one in beside:
+            if one not in self.ahead:
+                return
+            try:
+                process = await spawn(one)
+            except OSError:
+                one.gone = True
+                continue
+            if process is None:
+                return
+            if one not in self.ahead and one is not self.measuring:
+                await process.end()
+        begun = time.monotonic()
+        while late := [one for one in beside if one in self.ahead and not (one.ready or one.gone)]:
+            if time.monotonic() - begun > PREPARING_S:
+                break
+            await asyncio.sleep(LOOK_S)
+        for one in late:
+            one.gone = True
+            if one.process is not None:
+                await one.process.end()
+        self._begin()
