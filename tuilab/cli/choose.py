@@ -21,7 +21,15 @@ from tuilab.model.files import expanded, open_regular
 from tuilab.model.requests import scope
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
-from tuilab.model.subject import Model
+from tuilab.model.subject import Model, Subject
+
+
+class Named(NamedTuple):
+    """What a user wants to measure."""
+
+    words: str
+    """As typed."""
+    subject: Subject
 
 
 class Choice(NamedTuple):
@@ -33,8 +41,18 @@ class Choice(NamedTuple):
     """The files that the first worker may open, in the form of `tuilab.model.requests.scope`."""
 
 
+def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
+    """Return the argument `named` of a command. Raises InputError as `resolve` does."""
+    return click.argument(
+        "named",
+        metavar=metavar,
+        shell_complete=completion.presets,
+        callback=lambda ctx, parameter, words: Named(words, resolve(words)),
+    )
+
+
 def make_resolver(
-    name: str,
+    named: Named,
     hosts: Sequence[str],
     words: Mapping[str, Any],
     check: Callable[[Settings], object] = lambda settings: None,
@@ -50,7 +68,7 @@ def make_resolver(
     words = {**words}
     given = words.pop("settings")
     opening = pop_opening(words)
-    subject = resolve(name)
+    name, subject = named
     if opening.inputs and not subject.place:
         expected = "FILE.py:NAME or a model; for a preset, use --set"
         raise InputError("--input", text_of(opening.inputs[0]), expected)

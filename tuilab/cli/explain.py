@@ -6,13 +6,11 @@ import click
 import msgspec
 
 from tuilab import catalogue
-from tuilab.cli import completion
-from tuilab.cli.choose import make_resolver, quiet_option, shapes_option
+from tuilab.cli.choose import Named, make_resolver, quiet_option, shapes_option, subject_argument
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import emit, with_lab
 from tuilab.cli.options import columns
 from tuilab.lab import Lab
-from tuilab.lab.naming import resolve
 from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
 from tuilab.model.explain import ExplainOp, OpExplanation, ScenarioExplanation
@@ -22,22 +20,22 @@ from tuilab.report.explained import op_text, scenario_text
 
 @click.command()
 @python_option
-@click.argument("name", metavar="OP|PRESET|FILE.py:NAME", shell_complete=completion.presets)
+@subject_argument("OP|PRESET|FILE.py:NAME")
 @click.option("--dtype", default="", help="The op's dtype, such as float32 or int32.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Change a preset's parameter.")
 @shapes_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
-def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str], as_json: bool) -> None:
+def explain(named: Named, dtype: str, settings: Sequence[str], inputs: Sequence[str], as_json: bool) -> None:
     """Show whether a GPU would run OP, or each op of PRESET or of your own code, and why.
 
     Needs no GPU: the kernel registry has the answer. With a GPU, a preset is also run on it once.
     """
-    subject = resolve(name)
+    name, subject = named
     if not isinstance(subject, NamedPreset) or is_preset(subject.name):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
-        choice = make_resolver(name, (), {"settings": settings, "inputs": inputs})
+        choice = make_resolver(named, (), {"settings": settings, "inputs": inputs})
 
         async def explain_op(lab: Lab) -> ScenarioExplanation:
             return await ask_scenario(lab, await choice.resolve(lab))

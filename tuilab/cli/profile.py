@@ -8,8 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, make_resolver
+from tuilab.cli.choose import Named, arm_options, make_resolver, subject_argument
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import emit, with_lab
 from tuilab.cli.options import columns
@@ -28,7 +27,7 @@ TRACE = "trace.json"
 
 @click.command()
 @python_option
-@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
+@subject_argument()
 @arm_options
 @click.option(
     "-o",
@@ -37,14 +36,14 @@ TRACE = "trace.json"
     help="Folder for the profile. TensorBoard opens the folder, Perfetto opens trace.json.",
 )
 @click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
-def profile(name: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
+def profile(named: Named, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
     """Profile one arm of PRESET (or your own path/to/file.py:name): per-op times, phases, a timeline.
 
     By default, the GPU's graph with resident input, or the CPU's.
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
-    choice = make_resolver(name, (), words)
+    choice = make_resolver(named, (), words)
 
     async def measure(lab: Lab) -> tuple[str, Profile, list[ProfileFile]]:
         return await ask(lab, await choice.resolve(lab), seconds, raw=output is not None)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from tuilab.cli import completion
 from tuilab.cli.choose import (
+    Named,
     arm_options,
     as_markdown,
     details,
@@ -15,6 +15,7 @@ from tuilab.cli.choose import (
     make_resolver,
     model_options,
     quiet,
+    subject_argument,
 )
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
@@ -23,7 +24,6 @@ from tuilab.cli.options import against_option, columns
 from tuilab.cli.said import tell
 from tuilab.interpreter import describe_same
 from tuilab.lab import Lab
-from tuilab.lab.naming import resolve
 from tuilab.lab.resume import describe_rest, further
 from tuilab.lab.roofs import held_against
 from tuilab.model.environment import Environment
@@ -37,7 +37,7 @@ from tuilab.report.text import Role, dressed, lines, table
 
 @click.command()
 @python_option
-@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
+@subject_argument()
 @arm_options
 @model_options
 @host_option
@@ -53,7 +53,7 @@ from tuilab.report.text import Role, dressed, lines, table
 def run(
     ctx: click.Context,
     /,
-    name: str,
+    named: Named,
     together: bool,
     budget: BudgetName,
     cold: bool,
@@ -67,11 +67,11 @@ def run(
     """Measure PRESET: a name from `tuilab presets`, a preset file, your own path/to/file.py:name,
     or a model: FILE.keras, FILE.h5, the FOLDER of a SavedModel or FOLDER:SIGNATURE.
     """
-    if together and resolve(name).place:
-        raise InputError("--together", name, "a preset")
+    if together and named.subject.place:
+        raise InputError("--together", named.words, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
-    choice = make_resolver(name, hosts, words, envs=envs, claimed=check)
+    choice = make_resolver(named, hosts, words, envs=envs, claimed=check)
     if same := describe_same(envs):
         tell(same)
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import click
 
-from tuilab.cli import completion
 from tuilab.cli.choose import (
+    Named,
     arm_options,
     check_claims,
     host_option,
     make_resolver,
     model_options,
     pop_opening,
+    subject_argument,
 )
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
@@ -20,7 +21,6 @@ from tuilab.cli.lab import with_lab
 from tuilab.cli.options import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
-from tuilab.lab.naming import resolve
 from tuilab.lab.presets import preset_of
 from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import choose, chosen_sweep
@@ -33,7 +33,7 @@ from tuilab.model.scenario import BudgetName
 
 @click.command()
 @python_option
-@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
+@subject_argument()
 @click.option(
     "--axis",
     "axes",
@@ -53,7 +53,7 @@ from tuilab.model.scenario import BudgetName
 def sweep(
     ctx: click.Context,
     /,
-    name: str,
+    named: Named,
     axes: Sequence[str],
     no_refine: bool,
     budget: BudgetName,
@@ -70,20 +70,19 @@ def sweep(
     """Measure PRESET (or your own path/to/file.py:name) at many sizes and find the crossover."""
     refine = not no_refine
     if on is not None:
-        subject = resolve(name)
-        if hosts or envs or subject.place:
+        if hosts or envs or named.subject.place:
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )
         pop_opening(words)
-        settings = choose(preset_of(name, subject), given=words.pop("settings"), **words)
+        settings = choose(preset_of(*named), given=words.pop("settings"), **words)
         if check:
-            check_claims(name, settings)
+            check_claims(named.words, settings)
         planned = chosen_sweep(settings, axes, refine)
         state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
         choice = make_resolver(
-            name,
+            named,
             hosts,
             words,
             envs=envs,
