@@ -4,19 +4,34 @@ import ast
 from pathlib import Path
 
 import tuilab
+from tuilab.lab.ghosts import Ghosts
+from tuilab.lab.presets import Presets
 from tuilab.lab.state import LabState
 
 FOLDER = Path(tuilab.__file__).parent
-READ = {"clock", "new_id", "claims_of", "command", "find_preset", "further", "ghosts_of", "result", "usual"}
-"""Methods of the state that may be called from outside, because they change nothing that is drawn."""
-CHANGES = {name for name in vars(LabState) if name.islower() and not name.startswith("_")} - READ
+READ = {
+    *("clock", "new_id", "claims_of", "command", "further", "result"),
+    *("find", "settings", "usual", "under"),
+}
+"""Methods of the state and its parts that may be called from outside, because they change nothing that is
+drawn.
+"""
+PARTS = {"presets": Presets, "ghosts": Ghosts}
+CHANGES = {
+    name
+    for part in (LabState, *PARTS.values())
+    for name in vars(part)
+    if name.islower() and not name.startswith("_")
+} - READ
+STATES = ("state", "lab_state")
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state, judging by its name: `state`, `lab_state`,
-    `self.lab.state`.
+    """Return whether the expression is a lab's state or a part of it, judging by its name: `state`,
+    `lab_state`, `self.lab.state.presets`.
     """
-    return ast.unparse(node).rpartition(".")[2] in ("state", "lab_state")
+    *owner, name = ast.unparse(node).split(".")
+    return (owner[-1:] or [""])[0] in STATES if name in PARTS else name in STATES
 
 
 def written(file: Path) -> list[str]:

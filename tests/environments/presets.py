@@ -43,7 +43,7 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
     async with Lab(environments=[own] if own else []) as lab:
         lab.load_presets()
         await lab.ready()
-        for preset in lab.state.presets:
+        for preset in lab.state.presets.all:
             lab.state.change(await lab.settings(preset.name))
             request = msgspec.structs.replace(lab.state.request("quick", preset.sweep), budget=SHORT)
             result = await lab.carry_out(request)

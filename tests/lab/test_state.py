@@ -11,7 +11,8 @@ from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.state import LabState, ghost, overall
+from tuilab.lab.ghosts import ghost
+from tuilab.lab.state import LabState, overall
 from tuilab.model.events import (
     Block,
     Finished,
@@ -52,7 +53,7 @@ class Clock:
 def lab_state(machine=GPU_MACHINE) -> LabState:
     numbers = iter(range(1, 100))
     made = LabState(clock=Clock(), new_id=lambda: f"run{next(numbers)}")
-    made.load(Catalogue((SMALL, MEDIUM)))
+    made.presets.load(Catalogue((SMALL, MEDIUM)))
     made.choose(SMALL)
     if machine is not None:
         made.apply(Ready(machine=machine, import_s=2.0, start_s=0.1))
@@ -189,7 +190,7 @@ def test_earlier_runs_of_a_workload_are_ghosts_unless_they_have_few_rounds():
     made = lab_state()
     for rounds in (6, 2, 6, 6, 6, 6):
         play(made, rounds=rounds)
-    assert [g.run for g in made.ghosts_of(made.shown)] == ["run5", "run4", "run3"]
+    assert [g.run for g in made.ghosts.under(made.shown)] == ["run5", "run4", "run3"]
 
 
 def test_sweeps_and_runs_without_rounds_do_not_become_ghosts():
@@ -197,9 +198,9 @@ def test_sweeps_and_runs_without_rounds_do_not_become_ghosts():
     play(made, rounds=6, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
     play(made, rounds=1)
     play(made, rounds=6)
-    assert made.ghosts == [] and made.shown.rounds == 6
+    assert made.ghosts.kept == [] and made.shown.rounds == 6
     play(made, rounds=6)
-    assert [(g.run, g.sweep) for g in made.ghosts] == [("run3", None)]
+    assert [(g.run, g.sweep) for g in made.ghosts.kept] == [("run3", None)]
 
 
 def test_a_ghost_keeps_only_the_samples():
@@ -344,10 +345,13 @@ def test_undo_stops_at_the_first_settings():
 
 def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
-    assert made.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
-    assert made.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
+    assert made.presets.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
+    assert made.presets.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
     # A preset with that name that measures another workload is a different preset.
-    assert made.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"} and made.usual("x", "none") is None
+    assert (
+        made.presets.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"}
+        and made.presets.usual("x", "none") is None
+    )
 
 
 def test_a_requested_preset_is_chosen_and_a_missing_one_reported():
@@ -355,7 +359,7 @@ def test_a_requested_preset_is_chosen_and_a_missing_one_reported():
     lab = Lab(state=made)
     assert lab.open_first(MEDIUM.name) == "" and made.settings.preset is MEDIUM
     assert "There is no preset 'x'" in lab.open_first("x")
-    assert lab.open_first("") == "" and made.settings.preset is made.presets[0]
+    assert lab.open_first("") == "" and made.settings.preset is made.presets.all[0]
 
 
 def test_a_crossover_belongs_to_the_preset_that_was_swept():

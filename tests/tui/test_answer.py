@@ -235,7 +235,7 @@ async def test_d_shows_the_rest_of_the_document(tmp_path):
         here = state.settings.preset
         rest_of = [
             p
-            for p in state.presets
+            for p in state.presets.all
             if p.name != here.name and p.source and p.source.document == here.source.document
         ]
         shown = " ".join(text(app).replace("│", " ").split())

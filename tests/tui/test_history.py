@@ -222,16 +222,16 @@ async def test_several_runs_are_tagged_and_a_note_may_have_several_lines(tmp_pat
 async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
     async with page(tmp_path) as (pilot, app):
         lab_state = app.screen_stack[0].lab.state
-        assert {state.run for state in lab_state.pinned} == {FIRST, GHOST}, "drawn from the start"
+        assert {state.run for state in lab_state.ghosts.pinned} == {FIRST, GHOST}, "drawn from the start"
         await press(pilot, app, "end up g")
         assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
-        assert SLOWER in {state.run for state in lab_state.pinned}
+        assert SLOWER in {state.run for state in lab_state.ghosts.pinned}
         await press(pilot, app, "escape r")
-        assert {g.run for g in lab_state.ghosts_of(lab_state.shown)} == {FIRST, GHOST, SLOWER}
+        assert {g.run for g in lab_state.ghosts.under(lab_state.shown)} == {FIRST, GHOST, SLOWER}
         assert "faint: earlier runs" in text(app)
         await press(pilot, app, "h end up g")
         assert ": unpinned." in said(app) and store_of(app).find(SLOWER).pinned == ""
-        assert SLOWER not in {state.run for state in lab_state.pinned}
+        assert SLOWER not in {state.run for state in lab_state.ghosts.pinned}
 
 
 async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete(tmp_path):

@@ -47,7 +47,7 @@ async def test_a_slider_at_rest_or_released_is_measured_and_can_be_undone(tmp_pa
         await press(pilot, app, "enter i right")
         assert lab_state(app).settings.values["samples"] == 512
         assert measured(app) == [256, 512] and all(m.budget.name == "quick" for m in app.runner.measured)
-        assert [g.run for g in lab_state(app).ghosts] == ["run1"]
+        assert [g.run for g in lab_state(app).ghosts.kept] == ["run1"]
         await press(pilot, app, "u")
         assert slider(app, "samples").value == 256 and measured(app) == [256, 512, 256]
         await press(pilot, app, "U")

@@ -206,7 +206,7 @@ async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
     ):
         app = lab(tmp_path, preset=name)
         async with opened(app):
-            assert app.lab.state.settings.preset.title == (title or app.lab.state.presets[0].title)
+            assert app.lab.state.settings.preset.title == (title or app.lab.state.presets.all[0].title)
             assert not app.runner.measured, "nothing is measured before a person asks for it"
             lines = [n.message for n in app._notifications if "preset" in n.message]
             assert any(wrong in words for words in lines) if wrong else not lines

@@ -45,7 +45,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         other = run_state(12, run="old")
         other.machine = msgspec.structs.replace(other.machine or state.machine, host="elsewhere")
         other.scenario, other.at = state.shown.scenario, "2026-01-02T10:00:00Z"
-        state.pinned = [other]
+        state.ghosts.pinned = [other]
         found = racers(state, ViewOptions())
         assert {r.recorded for r in found} == {"", "elsewhere, 2026-01-02"}
         assert [r.seconds for r in found] == sorted(r.seconds for r in found)
@@ -57,7 +57,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         assert "recorded: elsewhere, 2026-01-02" in text(app)
         await press(pilot, app, "escape")
         assert not view.query_one(Race).display
-        state.pinned = []
+        state.ghosts.pinned = []
         await press(pilot, app, "R enter")
         await until(pilot, lambda: state.shown.status == "ok")
         await press(pilot, app, "c")
@@ -78,7 +78,9 @@ def test_only_arms_that_do_the_same_work_race():
     state = made.folded(made.started("r1", small, large, other), *made.rounds("r1", 9, small, large, other))
     for arm, kind in ((small, "compresses"), (large, "compresses"), (other, "inflates")):
         state.apply(WorkKnown(run="r1", arm=arm.id, point=0, work=Work(flop=None, does=kind)))
-    shown = SimpleNamespace(result=lambda: summarise(state), shown=state, ghosts_of=lambda _: [state])
+    shown = SimpleNamespace(
+        result=lambda: summarise(state), shown=state, ghosts=SimpleNamespace(under=lambda _: [state])
+    )
     state.machine, there = msgspec.structs.replace(state.machine, host="elsewhere"), state.machine
     lab_state = SimpleNamespace(**vars(shown) | {"shown": SimpleNamespace(arms=state.arms, machine=there)})
     found = racers(lab_state, SimpleNamespace(drawn_arms=lambda _: set(state.arms)))

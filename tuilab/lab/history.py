@@ -27,8 +27,8 @@ from tuilab.history.recovery import cramped, mark_recovered
 from tuilab.history.runs import UNDO_DAYS, PruneCandidates
 from tuilab.history.schema import OtherVersion
 from tuilab.history.store import Store
+from tuilab.lab.ghosts import ghost
 from tuilab.lab.presets import claims_of
-from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
 from tuilab.model.errors import InputError

@@ -148,7 +148,7 @@ class Lab(RunController):
         """Load the presets from these folders, or from the default ones. found: presets that were already
         read.
         """
-        self.state.load(found or catalogue.load(*folders))
+        self.state.presets.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
         """Open a preset by name or file, else the first preset, without measuring.
@@ -158,15 +158,15 @@ class Lab(RunController):
         state, wrong = self.state, ""
         try:
             if isinstance(subject := resolve(name), PresetFile):
-                state.add(preset := preset_of(name, subject))
+                state.presets.add(preset := preset_of(name, subject))
                 name = preset.name
         except InputError as error:
             wrong = str(error)
-        first = state.find_preset(name)
+        first = state.presets.find(name)
         if name and first is None and not wrong:
             wrong = f"There is no preset {name!r}; the list shows the available presets."
-        if first is not None or state.presets:
-            state.choose(first or state.presets[0])
+        if first is not None or state.presets.all:
+            state.choose(first or state.presets.all[0])
         return wrong
 
     async def close(self) -> str:
@@ -400,7 +400,7 @@ class Lab(RunController):
         from tuilab.lab import resume
 
         earlier = self.history.state(run)
-        if not self.state.presets:  # needed to judge the preset's claims at the end
+        if not self.state.presets.all:  # needed to judge the preset's claims at the end
             self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)
@@ -460,7 +460,7 @@ class Lab(RunController):
 
     def add_preset(self, preset: Preset, own: Own | None = None) -> None:
         """Add a preset to the list. own: declaration and file of the user's code."""
-        self.state.add(preset, own)
+        self.state.presets.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
         """Hide all verdicts while a user guesses, or show them again."""

@@ -1,13 +1,65 @@
 """Finds presets by name, and reads presets from files."""
 
-from tuilab import catalogue
-from tuilab.catalogue.load import Problem, read_file
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuilab import catalogue, workloads
+from tuilab.catalogue.load import Catalogue, Problem, read_file
 from tuilab.lab.naming import refuse, resolve
+from tuilab.lab.settings import Own, Settings
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded
+from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.subject import NamedPreset, PresetFile, Subject
+
+
+@dataclass
+class Presets:
+    """The presets that a lab lists."""
+
+    all: tuple[Preset, ...] = ()
+    """The documents' presets, followed by the user's, in the order of the list."""
+    listed: frozenset[str] = frozenset()
+    """Names that a shell also knows, without presets opened in this lab."""
+    problems: tuple[Problem, ...] = ()
+    """Preset files that could not be read."""
+    own: dict[str, Own] = field(default_factory=dict)
+    """The user's own code, by preset name."""
+
+    def load(self, found: Catalogue) -> None:
+        """List the presets in a catalogue."""
+        self.all, self.problems = found.presets, found.problems
+        self.listed = frozenset(preset.name for preset in self.all)
+
+    def find(self, name: str) -> Preset | None:
+        """Return the preset with that name, or None."""
+        return next((preset for preset in self.all if preset.name == name), None)
+
+    def add(self, preset: Preset, own: Own | None = None) -> None:
+        """Add a preset, or replace the one with the same name. own: the user's code and its file."""
+        if own is not None:
+            self.own[preset.name] = own
+        others = [p for p in self.all if p.name != preset.name]
+        self.all = tuple(sorted((*others, preset), key=lambda p: p.source is None))
+
+    def settings(self, preset: Preset) -> Settings:
+        """Return the settings of a preset as declared."""
+        return Settings.of(preset, self.own.get(preset.name))
+
+    def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
+        """Return the original values of that preset, else the workload's defaults.
+
+        Returns None if both are unknown.
+        """
+        preset = self.find(name)
+        try:
+            if preset is not None and preset.workload == workload:
+                return self.settings(preset).values
+            return {p.name: p.default for p in workloads.find(workload).declaration.parameters}
+        except (InputError, KeyError):
+            return None
 
 
 def find_preset(words: str) -> Preset:

@@ -189,12 +189,12 @@ class SavedRuns:
         """
         from tuilab.lab.history import ghosts
 
-        client, before = self.client(), self._state.pinned
+        client, before = self.client(), self._state.ghosts.pinned
         try:
-            self._state.pinned = await client.do(ghosts)
+            self._state.ghosts.pinned = await client.do(ghosts)
         finally:
             client.close()
-        return bool(before or self._state.pinned)
+        return bool(before or self._state.ghosts.pinned)
 
     def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
         """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.

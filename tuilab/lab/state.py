@@ -3,18 +3,18 @@
 import contextlib
 import time
 import uuid
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
 
-from tuilab.catalogue.load import Catalogue, Problem
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import command_line
+from tuilab.lab.ghosts import Ghosts
 from tuilab.lab.hosts import Hosts
-from tuilab.lab.settings import Own, Settings, default_sweep
+from tuilab.lab.presets import Presets
+from tuilab.lab.settings import Settings, default_sweep
 from tuilab.model.claims import Claim, VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
@@ -33,20 +33,15 @@ from tuilab.model.events import (
     WorkerExited,
 )
 from tuilab.model.machine import Machine
-from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover, RunResult
 from tuilab.model.rounds import Rounds
-from tuilab.model.run import ArmSamples, ArmState, RunState
+from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
-from tuilab.workloads import find
 
-MOST_GHOSTS = 3
-LEAST_GHOST = 5
-"""Minimum number of rounds for a run to be kept as a ghost."""
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
 """Budget for a slider at rest: the worker is warm, and the user is waiting."""
@@ -100,12 +95,8 @@ class LabState:
     """Returns monotonic seconds. It is the clock for every `since` and `_at` in this class."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """Returns a new run id."""
-    presets: tuple[Preset, ...] = ()
-    """The documents' presets, followed by the user's, in the order of the list."""
-    listed: frozenset[str] = frozenset()
-    """Names of presets that a shell knows too; excludes presets opened in this lab."""
-    problems: tuple[Problem, ...] = ()
-    """Preset files that could not be read."""
+    presets: Presets = field(default_factory=Presets)
+    """The presets that the lab lists."""
     spool: str = ""
     """Folder in which a worker keeps a run until it is in the history; "" if there is none."""
     background: dict[str, str] = field(default_factory=dict)
@@ -126,8 +117,6 @@ class LabState:
     """Settings for redo, latest last."""
     budget: BudgetName = "quick"
     """The default budget of a run."""
-    own: dict[str, Own] = field(default_factory=dict)
-    """The user's own code, by preset name."""
     worker: Worker = field(default_factory=Worker)
     """This machine's measuring process."""
     import_s: float = IMPORT_S
@@ -149,10 +138,8 @@ class LabState:
     """Time of the request."""
     wanted: Wanted | None = None
     """A run that is waiting for the worker."""
-    ghosts: list[RunState] = field(default_factory=list)
-    """Earlier runs of this lab to draw under the current run, latest first."""
-    pinned: list[RunState] = field(default_factory=list)
-    """Pinned runs in the history, latest first."""
+    ghosts: Ghosts = field(default_factory=Ghosts)
+    """Earlier runs to draw under the current run."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
     """Verdicts on the claims of presets that were measured with their original settings."""
     log: list[Log] = field(default_factory=list)
@@ -172,41 +159,11 @@ class LabState:
 
     # Presets and settings
 
-    def load(self, catalogue: Catalogue) -> None:
-        """Load the presets in a catalogue."""
-        self.presets, self.problems = catalogue.presets, catalogue.problems
-        self.listed = frozenset(preset.name for preset in self.presets)
-
-    def find_preset(self, name: str) -> Preset | None:
-        """Return the preset with that name, or None."""
-        return next((preset for preset in self.presets if preset.name == name), None)
-
     def choose(self, preset: Preset) -> None:
         """Make a preset the current one."""
         self.replay = ""
-        settings = Settings.of(preset, self.own.get(preset.name))
+        settings = self.presets.settings(preset)
         self.change(settings.where(self.settings, self.hosts.environments))
-
-    def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
-        """Return the original values of that preset, else the workload's defaults.
-
-        Returns None if both are unknown.
-        """
-        preset = self.find_preset(name)
-        try:
-            if preset is not None and preset.workload == workload:
-                return Settings.of(preset, self.own.get(name)).values
-            return {p.name: p.default for p in find(workload).declaration.parameters}
-        except (InputError, KeyError):
-            return None
-
-    def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset, or replace the one with the same name. own: the user's code and its file."""
-        if own is not None:
-            self.own[preset.name] = own
-        others = [p for p in self.presets if p.name != preset.name]
-        # The documents' presets, followed by the user's, in the order of the list.
-        self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:
         """Apply new settings and save the old ones for undo; return False if nothing differs."""
@@ -369,7 +326,7 @@ class LabState:
         """Show the following events as a recording with that name, and use its settings if its preset is
         known.
         """
-        preset = self.find_preset(started.preset)
+        preset = self.presets.find(started.preset)
         if preset is not None and preset.workload == started.scenario.workload:
             self.choose(preset)
             assert self.settings is not None
@@ -388,7 +345,7 @@ class LabState:
         """The presets whose verdicts are based on an emulated GPU of this machine."""
         if self.machine is None or not self.machine.emulated:
             return frozenset()
-        return frozenset(p.name for p in self.presets if any(claim.about_gpu for claim in p.claims))
+        return frozenset(p.name for p in self.presets.all if any(claim.about_gpu for claim in p.claims))
 
     @property
     def place(self) -> Place:
@@ -496,7 +453,7 @@ class LabState:
         """Return the claims of the preset with that name; none if the preset is unknown."""
         if self.settings is not None and self.settings.preset.name == name:
             return self.settings.preset.claims
-        preset = self.find_preset(name)
+        preset = self.presets.find(name)
         return preset.claims if preset is not None else ()
 
     # Events
@@ -617,25 +574,9 @@ class LabState:
         return Change.RUN | Change.OVER
 
     def _show(self, state: RunState) -> None:
-        """Show a new run; the previous run becomes a ghost if it is of the same kind."""
-        before = self.shown
-        if before.rounds >= LEAST_GHOST and before.scenario is not None and before.sweep is None:
-            self.ghosts = [ghost(before), *self.ghosts][:MOST_GHOSTS]
+        """Show a new run; the previous one may become a ghost."""
+        self.ghosts.keep(self.shown)
         self.shown = state
-
-    def ghosts_of(self, state: RunState) -> list[RunState]:
-        """Return earlier runs to draw under this one, with the same workload and no sweep.
-
-        Runs of this session come first, then pinned ones.
-        """
-        if state.scenario is None:
-            return []
-        known = {g.run: g for g in (*self.ghosts, *self.pinned) if g.run != state.run}
-        return [
-            g
-            for g in known.values()
-            if g.scenario and g.scenario.workload == state.scenario.workload and g.sweep is None
-        ]
 
 
 def sizes_begun(state: RunState) -> int:
@@ -656,21 +597,6 @@ def _first_called(state: RunState) -> bool:
     """Return whether one arm has been called so far, and none has been timed in a round."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
-
-
-def ghost(state: RunState) -> RunState:
-    """Reduce the run to the data for a plot, without placement, logs or single calls."""
-    arms = {name: _arm(arm) for name, arm in state.arms.items()}
-    return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
-
-
-def _arm(arm: ArmState) -> ArmState:
-    cells = {point: _cell(cell) for point, cell in arm.cells.items()}
-    return replace(arm, cells=cells, placement={}, flags=[], facts=[])
-
-
-def _cell(cell: ArmSamples) -> ArmSamples:
-    return replace(cell, calls=array("q"), latencies=array("d"), account=None, known={})
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:

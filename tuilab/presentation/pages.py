@@ -176,7 +176,7 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
     """Return the other claims and mistakes in the same document, with their verdicts if known."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
-    for other in lab_state.presets:
+    for other in lab_state.presets.all:
         if number and other.source and other.source.document == number and other.name != preset.name:
             word = lab_state.verdicts.get(other.name)
             mark = VERDICTS[word].mark if word else "·"

@@ -45,7 +45,7 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
     work = drawn[0][0] if drawn else ""
     own = [racer for kind, racer in drawn if kind == work]
     here = shown.machine.host if shown.machine else ""
-    others = [other for other in state.ghosts_of(shown) if other.machine and other.machine.host != here]
+    others = [other for other in state.ghosts.under(shown) if other.machine and other.machine.host != here]
     against = [racer for other in others for racer in _fastest(other, work)]
     return sorted([*own, *against], key=lambda racer: racer.seconds)
 

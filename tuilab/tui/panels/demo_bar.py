@@ -117,7 +117,7 @@ share. **{demo.leave}** leaves the demo and returns to the previous screen; the 
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
-            update_steps(demo, state.presets, state.machine, state.verdicts)
+            update_steps(demo, state.presets.all, state.machine, state.verdicts)
         if demo.stage == "guess":
             self._measure()
         elif not demo.last:

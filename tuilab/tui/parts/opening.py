@@ -46,7 +46,7 @@ class Opener:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the command palette's entries for the presets."""
-        for preset in self._lab.state.presets:
+        for preset in self._lab.state.presets.all:
             about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
@@ -111,7 +111,7 @@ class Opener:
                 words = path
             case Program(path):
                 self._watch(path)
-            case NamedPreset(known) if (preset := self._lab.state.find_preset(known)) is not None:
+            case NamedPreset(known) if (preset := self._lab.state.presets.find(known)) is not None:
                 self.open_preset(preset)
             case _:
                 if subject.place:
@@ -162,7 +162,7 @@ class Opener:
 
     def list_presets(self) -> None:
         """List the lab's presets in their panel."""
-        self._panel.load(titles.titles(self._lab.state.presets, self._lab.state.problems))
+        self._panel.load(titles.titles(self._lab.state.presets.all, self._lab.state.presets.problems))
 
     def open_preset(self, preset: Preset) -> None:
         """Open a preset, and measure it if live sliders are on."""
@@ -174,7 +174,7 @@ class Opener:
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
         """Open a preset over a watched program, with those of the given values that it accepts."""
-        preset = self._lab.state.find_preset(name)
+        preset = self._lab.state.presets.find(name)
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")
         else:

@@ -79,10 +79,10 @@ class Pages:
                 "This preset has no document. {open} opens one; {document.fact-check} then checks its claims."
             )
             return
-        if not any(p.source and p.source.document == source.document and p.claims for p in state.presets):
+        if not any(p.source and p.source.document == source.document and p.claims for p in state.presets.all):
             self._corner.say("No claim in this preset's document can be measured.")
             return
-        check, presets = fact_check.bundled(source.document, state.presets)
+        check, presets = fact_check.bundled(source.document, state.presets.all)
         self._screen.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def hosts(self) -> None:
@@ -131,7 +131,7 @@ class Pages:
         if settings is None:
             return
         line = self._lab.state.command(sweeping=self._views.key == "sweep")
-        if not settings.file and settings.preset.name not in self._lab.state.listed:
+        if not settings.file and settings.preset.name not in self._lab.state.presets.listed:
             text = " To use it in a shell, run `tuilab import` on its document."
         self._screen.app.copy_to_clipboard(line)
         kept = keep_command(line)

@@ -63,7 +63,7 @@ class Player:
         screen, state = self._screen, self._lab.state
         if screen.query(DemoBar):
             return
-        steps = tour(state.presets, state.machine, state.verdicts)
+        steps = tour(state.presets.all, state.machine, state.verdicts)
         if not steps:
             self._corner.say("No preset on this machine has a claim to measure.", "warning")
             return

@@ -76,7 +76,7 @@ class ArmsScreen(Page[None]):
             figure = median_of(median) if median is not None else arm.status or ""
             prompt = Content.assemble(f"{looks[key].marker} {arm.label}  ", (figure, "$foreground-muted"))
             rows.append(Selection(prompt, key, key in drawn))
-        if ghosts := len(state.ghosts_of(state.shown)):
+        if ghosts := len(state.ghosts.under(state.shown)):
             prompt = Content(f"  ghosts of {plural(ghosts, 'earlier run')}")
             rows.append(Selection(prompt, GHOSTS, self._viewing.ghosts))
         if not rows:
@@ -91,7 +91,7 @@ class ArmsScreen(Page[None]):
     @on(SelectionList.SelectedChanged)
     def _changed(self, event: SelectionList.SelectedChanged[str]) -> None:
         chosen, state, viewing = set(event.selection_list.selected), self._lab.state, self._viewing
-        viewing.ghosts = GHOSTS in chosen or not state.ghosts_of(state.shown)
+        viewing.ghosts = GHOSTS in chosen or not state.ghosts.under(state.shown)
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)

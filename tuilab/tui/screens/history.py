@@ -135,8 +135,8 @@ and other runs are compared with it. Neither is ever pruned.
         self.lab = lab
         self.history = lab.saved.client()
         self.going: CancellableProgress | None = None
-        self.runs = RunList(self.history, {preset.name: preset.title for preset in lab.state.presets})
-        self.table = RunsTable(self.runs, lab.state.usual, self._read_on)
+        self.runs = RunList(self.history, {preset.name: preset.title for preset in lab.state.presets.all})
+        self.table = RunsTable(self.runs, lab.state.presets.usual, self._read_on)
         self._reading = False
 
     def compose(self) -> ComposeResult:
@@ -414,7 +414,7 @@ and other runs are compared with it. Neither is ever pruned.
             if key == "svg":
                 self.call_after_refresh(self._picture)
             elif key and (going := self._begin(f"Writing {titled(entries)}")):
-                claims = {preset.name: preset.claims for preset in self.lab.state.presets}
+                claims = {preset.name: preset.claims for preset in self.lab.state.presets.all}
                 act = write_several(self.history, key, entries, claims, Path.cwd(), going)
                 self._act(act, self._written, going)
 

@@ -169,7 +169,7 @@ size at which another device becomes faster. **{stop}** stops whatever is runnin
         self.lab = lab
         lab.load_presets(*options.presets, found=self._found)
         if self._found is None:
-            titles.keep(options.presets, titles.titles(state.presets, state.problems))
+            titles.keep(options.presets, titles.titles(state.presets.all, state.presets.problems))
         wrong = lab.open_first(options.preset)
         self.viewing.newcomer = options.newcomer if options.newcomer is not None else first_visit()
         answer, self.controls, placement = AnswerPanel(), Controls(state), PlacementLog(lab)
@@ -236,7 +236,7 @@ size at which another device becomes faster. **{stop}** stops whatever is runnin
 
     @on(Presets.Chosen)
     def _chosen(self, event: Presets.Chosen) -> None:
-        if self.filled and (preset := self.lab.state.find_preset(event.name)) is not None:
+        if self.filled and (preset := self.lab.state.presets.find(event.name)) is not None:
             self.opener.open_preset(preset)
 
     def on_views_opened(self, event: "Views.Opened") -> None:

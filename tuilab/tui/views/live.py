@@ -45,7 +45,7 @@ below shows median, interval, number of samples, and the first call (tracing and
             state,
             figures=known,
             shown=able(state, self.viewing).__contains__,
-            ghosts=lab_state.ghosts_of(state) if self.viewing.ghosts else (),
+            ghosts=lab_state.ghosts.under(state) if self.viewing.ghosts else (),
             point=lab_state.point,
         )
         plot.show_chart(chart, looks)

@@ -1,0 +1,51 @@
+"""Earlier runs, to draw under the current one."""
+
+from array import array
+from dataclasses import dataclass, field, replace
+
+from tuilab.model.run import ArmSamples, ArmState, RunState
+
+MOST_GHOSTS = 3
+LEAST_GHOST = 5
+"""Minimum number of rounds for a run to stay as a ghost."""
+
+
+@dataclass
+class Ghosts:
+    """The earlier runs that can be drawn."""
+
+    kept: list[RunState] = field(default_factory=list)
+    """Runs of this lab, latest first."""
+    pinned: list[RunState] = field(default_factory=list)
+    """Pinned runs in the history, latest first."""
+
+    def keep(self, run: RunState) -> None:
+        """Keep a run that leaves the screen, unless it is a sweep or has few rounds."""
+        if run.rounds >= LEAST_GHOST and run.scenario is not None and run.sweep is None:
+            self.kept = [ghost(run), *self.kept][:MOST_GHOSTS]
+
+    def under(self, run: RunState) -> list[RunState]:
+        """Return the ghosts to draw under a run, with the same workload and no sweep: this lab's first."""
+        if run.scenario is None:
+            return []
+        known = {g.run: g for g in (*self.kept, *self.pinned) if g.run != run.run}
+        return [
+            g
+            for g in known.values()
+            if g.scenario and g.scenario.workload == run.scenario.workload and g.sweep is None
+        ]
+
+
+def ghost(state: RunState) -> RunState:
+    """Reduce the run to the data for a plot, without placement, logs or single calls."""
+    arms = {name: _arm(arm) for name, arm in state.arms.items()}
+    return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
+
+
+def _arm(arm: ArmState) -> ArmState:
+    cells = {point: _cell(cell) for point, cell in arm.cells.items()}
+    return replace(arm, cells=cells, placement={}, flags=[], facts=[])
+
+
+def _cell(cell: ArmSamples) -> ArmSamples:
+    return replace(cell, calls=array("q"), latencies=array("d"), account=None, known={})
