@@ -16,6 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from tuilab.captured import capture
+from tuilab.lab import Lab
+from tuilab.lab.settings import Own, choose
+from tuilab.model.subject import Model
+from tuilab.report.html import page
+from tuilab.report.text import table
 
 USAGE = "%tuilab [--budget quick] [--device CPU] [--batch 1:4k:x4] step(x, y)"
 
@@ -25,9 +30,6 @@ class Shown:
 
     def __init__(self, result: Any, state: Any) -> None:
         self.result = result
-        from tuilab.report.html import page
-        from tuilab.report.text import table
-
         self._text = table(result, details=False)
         self._page = page(result, state)
 
@@ -81,10 +83,6 @@ def _options(words: str) -> argparse.Namespace:
 
 
 async def _measure(folder: str, options: argparse.Namespace) -> Shown:
-    from tuilab.lab import Lab
-    from tuilab.lab.settings import Own, choose
-    from tuilab.model.subject import Model
-
     async with Lab() as lab:
         place, words = Model(folder).place, {"devices": options.device, "modes": options.mode}
         own = Own(await lab.questions.declare(place), place)

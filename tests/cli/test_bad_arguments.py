@@ -115,7 +115,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
     monkeypatch.setattr("tuilab.serve.LabServer.serve", no_worker)
     monkeypatch.setattr(os, "execve", no_worker)
     monkeypatch.setattr(os, "execv", no_worker)
-    monkeypatch.setattr("tuilab.doctor.examine.examine", no_worker)
+    monkeypatch.setattr("tuilab.cli.doctor.examine", no_worker)
     count = 500 if request.config.getoption("--long", default=False) else 40
     failed: list[tuple[list[str], str]] = []
 

@@ -3,7 +3,10 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
@@ -29,6 +32,53 @@ def loaded_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
+STARTS = {
+    "import tuilab": "version",
+    "import tuilab.cli.main": """
+        cli cli.environment cli.exits cli.main cli.said guest interpreter lab lab.hosts model model.account
+        model.arms model.environment model.errors model.events model.machine model.models model.ops
+        model.parameters model.profile model.quantity model.roofline model.sanitize model.scenario
+        model.shapes model.verdicts model.workload processes version
+    """,
+    "import tuilab.tui.app": """
+        lab lab.changes lab.files model model.verdicts presentation presentation.titles
+        presentation.view_options tui tui.actions tui.app tui.keys tui.lasting tui.messages tui.options
+        tui.panels tui.panels.presets tui.screens tui.screens.lab tui.screens.small tui.themes version
+    """,
+}
+"""The modules that a program with its own workload, `tuilab --help` and the first paint load."""
+
+
+@pytest.mark.parametrize("statement", STARTS)
+def test_a_start_loads_no_further_modules(statement: str) -> None:
+    loaded = {name for name in loaded_after(statement) if name.startswith("tuilab.")}
+    assert loaded - {f"tuilab.{name}" for name in STARTS[statement].split()} == set()
+
+
+MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
+"""Maximum number of imports inside functions. Only the start of a program justifies one, or TensorFlow and
+numpy, which the screen's process does not load.
+"""
+
+
+def test_imports_are_at_the_top_unless_a_start_would_load_them() -> None:
+    late: Counter[str] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+        inside = {n for function in functions for n in ast.walk(function)}
+        for node in inside:
+            if isinstance(node, ast.ImportFrom):
+                target = "tuilab" if node.level else str(node.module).partition(".")[0]
+            elif isinstance(node, ast.Import):
+                target = node.names[0].name.partition(".")[0]
+            else:
+                continue
+            target = "tensorflow" if target == "keras" else target
+            late[target if target in MOST_LATE else "others"] += 1
+    assert {target: count for target, count in late.items() if count > MOST_LATE[target]} == {}
+
+
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
 """Modules needed only for measuring on other machines."""
 
@@ -48,6 +98,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
 def test_watching_a_program_loads_no_lab():
     """Its imports are part of the cost of watching."""
     loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
+    assert len([name for name in loaded if name.startswith("tuilab")]) <= 91
     assert not loaded & {
         "tuilab.lab.controller",
         "tuilab.lab.settings",

@@ -7,6 +7,8 @@ import click
 import msgspec
 
 from tuilab.cli.environment import chosen_environment, python_option
+from tuilab.doctor.examine import LIMIT_S, examine
+from tuilab.doctor.place import Place
 from tuilab.report.doctor import doctor_text
 
 
@@ -19,9 +21,6 @@ def doctor(as_json: bool) -> None:
     Also prints the result of each probe. Ends within 30 seconds even if a probe hangs; up to two minutes
     later if the driver is still compiling TensorFlow's kernels for this GPU.
     """
-    from tuilab.doctor.examine import LIMIT_S, examine
-    from tuilab.doctor.place import Place
-
     environment = chosen_environment(tensorflow=False)
     place = Place.of(environment) if environment is not None else None
     if sys.stderr.isatty():

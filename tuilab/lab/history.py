@@ -22,6 +22,7 @@ from tuilab.history.check import repair as recover
 from tuilab.history.connection import is_damage, why_unread
 from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
+from tuilab.history.machine_summaries import latest
 from tuilab.history.recording import write as write_recording
 from tuilab.history.recovery import cramped, mark_recovered
 from tuilab.history.runs import UNDO_DAYS, PruneCandidates
@@ -295,7 +296,6 @@ class History:
 
         at: called with the number done and the total.
         """
-        from tuilab.history.machine_summaries import latest
         from tuilab.lab.machines import sum_up
 
         store = self.store.draft()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import msgspec
 
 from tuilab import catalogue, guest
-from tuilab.lab import roofs
+from tuilab.interpreter import environments
+from tuilab.lab import resume, roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
 from tuilab.lab.devices import Devices
@@ -194,8 +195,6 @@ class Lab(RunController):
 
         Returns the environment's name and saves the definition. Raises InputError.
         """
-        from tuilab.interpreter import environments
-
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
         if known is not None and not known.environment:
@@ -397,8 +396,6 @@ class Lab(RunController):
 
         Raises InputError if nothing is missing, or if the machine or the code has changed.
         """
-        from tuilab.lab import resume
-
         earlier = self.history.state(run)
         if not self.state.presets.all:  # needed to judge the preset's claims at the end
             self.load_presets()

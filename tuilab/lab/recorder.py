@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tuilab.analysis.ranking import brief
+from tuilab.analysis.reading import measured, name_of
 from tuilab.history import browse, spool
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
@@ -163,9 +165,6 @@ class RunRecorder:
 
         Returns None if no other run exists, or for the user's code, which may change each time.
         """
-        from tuilab.analysis.ranking import brief
-        from tuilab.analysis.reading import measured, name_of
-
         line = brief(run)
         arm = next((arm.arm.id for arm in measured(run, 0) if name_of(arm, 0) == line.fastest), "")
         if not arm or line.median_s is None or run.sweep or run.scenario is None or run.scenario.file:
@@ -181,7 +180,6 @@ class RunRecorder:
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
         """Return the result of a finished run, and save the result with its answer."""
-        from tuilab.analysis.ranking import brief
         from tuilab.analysis.summary import summarise
 
         result = summarise(run, claims)

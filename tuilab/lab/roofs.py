@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from tuilab.analysis.answer import answer
 from tuilab.analysis.bound import bounds
 from tuilab.analysis.bound_words import sweep_bound
 from tuilab.analysis.reading import summary_point
@@ -53,8 +54,6 @@ def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
     """Return the result with bounds for the named GPU added, or unchanged if no GPU is named."""
     if not gpu:
         return result
-    from tuilab.analysis.answer import answer
-
     found = SHEETS[gpu]
     return msgspec.structs.replace(
         result,

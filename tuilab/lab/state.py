@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.analysis.reading import summary_point
+from tuilab.lab import resume
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import command_line
 from tuilab.lab.ghosts import Ghosts
@@ -41,6 +43,7 @@ from tuilab.model.rounds import Rounds
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
+from tuilab.runner.turns import budget_of
 
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
@@ -202,8 +205,6 @@ class LabState:
             return f"{budget.name}, ± {100 * budget.precision:.0f}%"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
         if len(here) > 1:  # the hosts take turns, each in its own processes
-            from tuilab.runner.turns import budget_of
-
             budget = budget_of(budget)
         forked = len(here) < 2 and self.machine is not None and not self.machine.gpus
         how_long = max(1, len(here)) * budget.expected_s(arms, self.import_s, forked)
@@ -277,8 +278,6 @@ class LabState:
 
         Returns None if nothing is missing, or if different settings need a new run.
         """
-        from tuilab.lab import resume
-
         shown, settings, machine = self.shown, self.settings, self.machine
         if self.running or settings is None or machine is None or shown.machine is None:
             return None
@@ -390,8 +389,6 @@ class LabState:
     @property
     def point(self) -> int:
         """The point whose figures the screen shows: in a sweep, the most informative one."""
-        from tuilab.analysis.reading import summary_point
-
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:

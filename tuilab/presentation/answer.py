@@ -9,6 +9,7 @@ from tuilab.analysis.bound_words import bound_words
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
+from tuilab.lab.resume import describe_rest
 from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
@@ -203,8 +204,6 @@ def describe_continuation(lab_state: LabState) -> str:
 
     `{run} continues: ± 2% in about 1 min`, or the rest of a stopped run; else "".
     """
-    from tuilab.lab.resume import describe_rest
-
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:
         return ""

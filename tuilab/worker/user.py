@@ -59,6 +59,7 @@ from tuilab.worker.arguments import (
 from tuilab.worker.context import Context, Tell
 from tuilab.worker.models import open_model
 from tuilab.worker.models.inputs import Given
+from tuilab.worker.models.keras_file import inputs_of, packed
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, user_traceback
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Mark, Workload
@@ -434,8 +435,6 @@ def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
 
 def _model_case(b: Build, model: Any) -> Case:
     """Return a case that calls the model on random inputs of the scenario's batch size."""
-    from tuilab.worker.models.keras_file import inputs_of, packed
-
     batch = b.integer("batch") if "batch" in b.values else BATCH.default
     if not model.built or not model.inputs:
         raise InputError("Keras model", model.name, "a model with a known input shape: add a keras.Input")

@@ -34,6 +34,7 @@ from tuilab.presentation.run_list import RunList
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.panels.key_bar import KeyBar
+from tuilab.tui.screens.asking import NoteScreen
 from tuilab.tui.screens.history_table import About, RunsTable
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.screens.modal import Modal, framed
@@ -359,8 +360,6 @@ and other runs are compared with it. Neither is ever pruned.
 
     def action_note(self) -> None:
         """Write a note on the run under the cursor."""
-        from tuilab.tui.screens.asking import NoteScreen
-
         row = self._row()
         if row is None:
             return

@@ -21,6 +21,7 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 from tuilab.analysis.words import percent
 from tuilab.lab.offers import Offer
 from tuilab.lab.trial import attempt, can_try, refusal
+from tuilab.lab.watch import export
 from tuilab.model.program import (
     Bottleneck,
     Caught,
@@ -479,8 +480,6 @@ it,
 
         def chosen(key: str | None) -> None:
             if key:
-                from tuilab.lab.watch import export
-
                 try:
                     self.say(f"Written: {export(FORMATS[key](self.watching.page), kinds[key])}")
                 except OSError as error:

@@ -24,6 +24,7 @@ from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import Constant, Shape
 from tuilab.model.workload import Declaration, Variant
+from tuilab.worker.arguments import ShapesNeededError, find, mapped
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_keras import CLASSES, FUNCTIONS, ROOMS_OF_FUNCTIONS
 from tuilab.worker.models.inputs import Given, Made, Spec, parameters, stated
@@ -308,8 +309,6 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
 
     Raises InputError if neither gives their shapes, or if Keras cannot trace the call.
     """
-    from tuilab.worker.arguments import ShapesNeededError, find, mapped
-
     keras = _keras()
     try:
         found = find(model, name, opening.inputs, {})
