@@ -7,7 +7,7 @@ from tuilab.model.run import ArmSamples, ArmState, RunState
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
-"""Minimum number of rounds for a run to stay as a ghost."""
+"""Minimum number of rounds for a run to be kept as a ghost."""
 
 
 @dataclass

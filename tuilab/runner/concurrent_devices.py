@@ -58,7 +58,7 @@ class AloneThenTogether(Policy):
             await self._pass(name, together=False, budget=budget)
         overlap = self._overlap = Overlap(list(self.parts))
         spent = max((ending.elapsed_s for ending in self._endings), default=0.0)
-        # There is no precision target: all devices measure for the same time, so that none ends early.
+        # There is no precision target, so that all devices measure for the same time and none ends early.
         budget = replace(budget, precision=0.0, limit_s=min(budget.limit_s, max(LEAST_S, spent)))
         beside = (self._pass(name, together=True, budget=budget, phases=False) for name in self.parts)
         await asyncio.gather(*beside)

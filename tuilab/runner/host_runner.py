@@ -57,9 +57,9 @@ def supervise(
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: environments of this machine, by host name. forks: whether a run that forks follows soon.
-    scope: files that the first worker on this machine may open. device: the only device that its workers
-    open; "" for all. Raises InputError for an invalid host name.
+    environments: environments of this machine, by host name. forks: whether a run that forks processes will
+    follow soon. scope: files that the first worker on this machine may open. device: the only device that its
+    workers open; "" for all. Raises InputError for an invalid host name.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")

@@ -20,7 +20,7 @@ LOOK_S = 0.5
 class Further:
     """A process of a run, with its request.
 
-    ready: its arms are built and it waits for its turn. gone: it will never measure.
+    ready: whether its arms are built and it is waiting for its turn. gone: whether it will never measure.
     """
 
     request: Measure | None = None
@@ -57,7 +57,7 @@ class Lineup:
         """Make the next prepared process the one that measures; return False if there is none."""
         if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
             return False
-        # Keep the previous process, which is idle: ending it now would disturb the next one.
+        # Keep the previous process, which is idle, because ending it now would disturb the next one.
         assert self.measuring.process is not None
         self._spent.append(self.measuring.process)
         self.measuring = self.ahead.popleft()

@@ -60,7 +60,7 @@ class MultiHostRunner(Workers):
         turns = turns if len(turns) > 1 else {}
         others = {host: part for host, part in parts.items() if host not in turns}
         if set(parts) != {HERE}:
-            # Each machine would save only its own part; the listener saves the whole run.
+            # Each machine would save only its own part, but this process saves the whole run.
             others = {
                 host: replace(part, spool=OWN if host != HERE and part.spool else "", finish=False)
                 for host, part in others.items()
@@ -93,7 +93,7 @@ class MultiHostRunner(Workers):
                 self._on_event(e.Caveat(run=event.run, code="unlike-software", message=message))
 
     def _finished(self, run: Run, name: str, event: e.Finished) -> None:
-        # If a worker on this machine ends, the run ends; if a host is lost, only its own arms end.
+        # If a worker on this machine ends, the run ends; if another host is lost, only its own arms end.
         if event.status == "failed" and run.policies.keys() != {HERE}:
             for arm in run.request.arms:
                 if arm.host == name:

@@ -456,7 +456,7 @@ class Supervisor:
         if active is not None:
             words = "the call did not return, so its process was ended" if stopped else event.message
             self._fail(active, words, "cancelled" if stopped else "failed")
-        # A worker that dies during startup would die again: report it and wait for a request.
+        # A worker that dies during startup would die again, so report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:

@@ -93,7 +93,7 @@ class Turns(Policy):
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self.parts) - self._out
         self._first = next(host for host in self.parts if host in self._left)
-        # The first host starts first, so that listeners see the start of the run before other events.
+        # The first host starts first, so that listeners receive the start of the run before other events.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 
