@@ -95,7 +95,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
             for each in flat
         ]
         again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
-        return _named(tf, target(*again, **by_name))
+        return _name_outputs(tf, target(*again, **by_name))
 
     return _write(tf, called, given, words, name, folder, lines, next(map(_drawn_at_once, drawn), 0))
 
@@ -107,7 +107,7 @@ def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
 
     def called(*tensors: Any) -> Any:
         packed = tensors[0] if len(tensors) == 1 else tree.pack_sequence_as(model.input, list(tensors))
-        return _named(tf, model(packed, training=False))
+        return _name_outputs(tf, model(packed, training=False))
 
     specs = [tf.TensorSpec(tuple(t.shape), t.dtype) for t in model.inputs]
     words = _clean([str(t.name) for t in model.inputs])
@@ -128,7 +128,7 @@ def _write(
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
     # Trace this graph first, because TensorFlow would later reuse the graph for any batch.
     as_called = function.get_concrete_function(*exact)
-    concrete = _relaxed(tf, function, exact, as_called, said)
+    concrete = _relaxed_graph(tf, function, exact, as_called, said)
     graphs = {SIGNATURE: concrete}
     if concrete is not as_called and all(spec.shape.is_fully_defined() for spec in exact):
         graphs[AS_CALLED] = as_called
@@ -228,7 +228,7 @@ def _put(beside: Path, path: Path, old: Path) -> None:
     shutil.rmtree(str(old), ignore_errors=True)
 
 
-def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
+def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
     """Return the function's graph with the shared first dimension of its inputs left open, or else the graph
     as called.
     """
@@ -347,7 +347,7 @@ def _clean(words: list[str]) -> list[str]:
     return found
 
 
-def _named(tf: Any, outputs: Any) -> dict[str, Any]:
+def _name_outputs(tf: Any, outputs: Any) -> dict[str, Any]:
     """Name each output tensor, because a signature requires names."""
     optional = tf.experimental.Optional
     outputs = [e.get_value() if isinstance(e, optional) else e for e in tf.nest.flatten(outputs)]

@@ -56,7 +56,7 @@ def of_profile(
     TensorFlow's own. opaque: the profiler could not see into the device, so the wait for it is unknown.
     drained: the input buffers were empty when the calls began. Raises ValueError if no call took time.
     """
-    kept = _undisturbed(calls, plain_s) if plain_s else calls
+    kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
     calls = kept
     steps = [math.fsum(call.values()) for call in calls]
@@ -81,10 +81,10 @@ def of_profile(
             off = min(known_parts[name].seconds, overhead)
             overhead -= off
             known_parts[name] = replace(known_parts[name], seconds=known_parts[name].seconds - off)
-    return _filled(known_parts, total_s, len(calls), on_device)
+    return _scale_parts(known_parts, total_s, len(calls), on_device)
 
 
-def _undisturbed(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
+def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
     """Leave out calls that another program interrupted.
 
     A call is left out if it took more than twice the median and if the other calls still average at least the
@@ -136,7 +136,7 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
     }
 
 
-def _filled(
+def _scale_parts(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
     """Scale the parts to the length of unprofiled calls.

@@ -62,8 +62,13 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         if not (span and lone and len(axes(state)) == 1):
             parts += sentences(state, point) or _of_each_kind(state, point)
         parts.append(span)
-        parts.append(_disturbed(state, arms, point))
-        parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
+        parts.append(_describe_disturbed(state, arms, point))
+        parts += [
+            _describe_merged(arms, point),
+            _describe_vanished(state, point),
+            failures(state, point),
+            without,
+        ]
         parts += [sweep_sentence(state, against), bound_sentence(state, against), emulated_sentence(state)]
     else:
         # If arms failed, readers want to know why first.
@@ -118,7 +123,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     return out
 
 
-def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
+def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
     """Describe the arms whose speed differs while the machine is otherwise idle, with both figures."""
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
@@ -149,10 +154,10 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     ranking = ranked(arms, point)
     lead = place + _lead(state, ranking, point)
     behind = [_next(ranking, point)] if len(ranking.tied) < len(ranking.arms) else []
-    return [lead, *behind, _scattered(ranking.wild, point), _too_few(ranking.few, point)]
+    return [lead, *behind, _describe_noisy(ranking.wild, point), _too_few(ranking.few, point)]
 
 
-def _scattered(arms: list[ArmState], point: int) -> str:
+def _describe_noisy(arms: list[ArmState], point: int) -> str:
     """Describe the arms that are too noisy to separate from the fastest, although faster arms can be
     separated from it.
     """
@@ -317,7 +322,7 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     if after and many >= 2 * left:
         lead = ":"
     else:
-        saved = _saved(eager, graph, point)
+        saved = _describe_saving(eager, graph, point)
         if not after or many <= left:
             return f": {saved}." if saved else "."
         lead = f": {saved};" if saved else ";"
@@ -328,7 +333,7 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     return text
 
 
-def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
+def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
     """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if no
     part has half of it.
     """
@@ -365,7 +370,7 @@ def failures(state: RunState, point: int) -> str:
     return f"{named} did not run."
 
 
-def _merged(arms: list[ArmState], point: int) -> str:
+def _describe_merged(arms: list[ArmState], point: int) -> str:
     """Return a note that a graph computes duplicate work once, if the duplicates are much of the requested
     work.
     """
@@ -375,7 +380,7 @@ def _merged(arms: list[ArmState], point: int) -> str:
     return f"In {listed(list(messages)[:MOST_NAMED])} {short(next(iter(messages.values())))}."
 
 
-def _vanished(state: RunState, point: int) -> str:
+def _describe_vanished(state: RunState, point: int) -> str:
     """Return a note on arms that do not compute what was requested and are excluded from comparisons."""
     gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(state, arm, point))]
     if not gone:
@@ -388,15 +393,17 @@ def _vanished(state: RunState, point: int) -> str:
 def _nothing(state: RunState, point: int) -> list[str]:
     """Describe the run's current activity, or why it has no figures."""
     failed = failures(state, point)
-    if state.running and not _vanished(state, point):
-        stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)
+    if state.running and not _describe_vanished(state, point):
+        stage = (short(state.progress.stage) if state.progress else "starting") + _describe_preparation(
+            state, point
+        )
         look = _first_look(state, point)
         return [f"{look} {_capital(stage, keep=False)}." if look else f"No figure yet: {stage}.", failed]
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
         return [f"No arm was timed. Observed: {'; '.join(texts[:MOST_NAMED])}.", failed]
-    if gone := _vanished(state, point):
+    if gone := _describe_vanished(state, point):
         return ["No figure is valid.", gone]
     if failed:
         return ["Nothing was measured.", failed]
@@ -415,7 +422,7 @@ def _first_look(state: RunState, point: int) -> str:
     return f"First look (not counted): {listed(figures[:MOST_NAMED])} per call at best." if figures else ""
 
 
-def _prepared(state: RunState, point: int) -> str:
+def _describe_preparation(state: RunState, point: int) -> str:
     """Return the number of the arm that is being prepared, `2 of 5`.
 
     "" for the first arm, and once all are ready.

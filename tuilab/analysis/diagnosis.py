@@ -113,7 +113,7 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
     return "error" if round(share, 2) >= limits[1] else "warning"
 
 
-def _refuted(found: RatioEstimate | None) -> bool:
+def _is_refuted(found: RatioEstimate | None) -> bool:
     """Return True if the run's own arms show that a change gains nothing. found: time before over
     time after.
     """
@@ -136,7 +136,7 @@ def _dispatch(
     if graph is None and _no_graph(state, arm, point):
         remedy = LARGER
     found = compare(arm, graph, point) if graph is not None else None
-    if _refuted(found) or (contended(state) and not (found is not None and found.is_slower)):
+    if _is_refuted(found) or (contended(state) and not (found is not None and found.is_slower)):
         return
     if ops == 1 and not retraced(arm, point):
         remedy = LARGER
@@ -209,7 +209,7 @@ def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int)
     return 0 < ops <= more and beside.seconds("dispatch") < parts.seconds("dispatch") / 2
 
 
-def _stalled(
+def _find_stalls(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     """Report a device that waits during a call for host ops and copies."""
@@ -225,7 +225,7 @@ def _stalled(
         and beside.share(STALL) < share / 2
     ]
     found = compare(arm, free[0], point) if free else None
-    if _refuted(found):
+    if _is_refuted(found):
         return
     groups = host_groups(nodes_at(arm, point))
     ops = list(dict.fromkeys(node.op for group in groups if _remedy(group) for node in group))
@@ -275,7 +275,8 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
     left = [
         words
         for variant, words in FEEDING.items()
-        if variant not in own and not (variant in beside and _refuted(compare(arm, beside[variant], point)))
+        if variant not in own
+        and not (variant in beside and _is_refuted(compare(arm, beside[variant], point)))
     ]
     if not left:
         return "No other variant in this run is faster: prepare the data once, or use more processors."
@@ -297,7 +298,7 @@ def _copies(
         text += f"; the copy {way} takes {times(cost / compute)} as long as the compute"
     resident = next((a for a in arms if a.arm.input == "resident" and _differ_only_in(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
-    if _refuted(found):
+    if _is_refuted(found):
         return
     if resident is not None and found is not None and found.is_slower:
         text += f"; with its input on the device it is {found.words} faster"
@@ -306,7 +307,7 @@ def _copies(
     yield Diagnosis("copy-bound", f"{text}.", remedy, severity, arm.arm.id, share)
 
 
-def _unexplained(
+def _find_unexplained(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     if parts.not_known < UNEXPLAINED:
@@ -322,10 +323,10 @@ def _unexplained(
 PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], Iterator[Diagnosis]], ...] = (
     _dispatch,
     _launch,
-    _stalled,
+    _find_stalls,
     _input,
     _copies,
-    _unexplained,
+    _find_unexplained,
 )
 
 

@@ -68,7 +68,7 @@ def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
         for name, (_, _, middle) in zip(names, known, strict=True)
     ]
     a, b = a or LOCAL, b or LOCAL
-    moved = [line for one, other in both for line in _moved(one, other, point, a, b)]
+    moved = [line for one, other in both for line in _describe_moved_ops(one, other, point, a, b)]
     moved = list(dict.fromkeys(moved))
     parts = [_faster(rows, a, b), *moved, _first_calls(both, point, a, b), _imports(state, a, b)]
     return EnvironmentPair(a=a, b=b, arms=tuple(rows), sentences=tuple(part for part in parts if part))
@@ -136,7 +136,7 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
     return f"{fast} is {times(ratio, (high - low) / 2)} faster than {slow} {interval(low, high, ratio)}"
 
 
-def _moved(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
+def _describe_moved_ops(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
     """Yield ops that run on another device in one environment, and ops that only one environment has."""
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:

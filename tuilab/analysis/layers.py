@@ -37,7 +37,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     If the profiled calls took a different time than the run's own, shares refer to the profiled ones. A
     loop's launches count toward its layer, because removing the layer would save them.
     """
-    account, device = _profiled(arm, point), raised(state, arm, point)
+    account, device = _profiled_account(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
     starting = account.seconds("dispatch") if account else 0.0
     if account is None or not computing:
@@ -69,7 +69,7 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 
 
-def _profiled(arm: ArmState, point: int) -> Account | None:
+def _profiled_account(arm: ArmState, point: int) -> Account | None:
     """Return a call's account, scaled to the arm's median if the profiled calls resemble the run's own."""
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
@@ -77,7 +77,7 @@ def _profiled(arm: ArmState, point: int) -> Account | None:
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
     """Return a note if the layers come from calls whose time differs from the run's own; "" otherwise."""
-    account, own = _profiled(arm, point), account_at(arm, point)
+    account, own = _profiled_account(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
     return (
@@ -88,7 +88,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
     """Return why there are no layers and how to get them; "" if no call was profiled."""
-    looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
+    looked = [(arm, account) for arm in arms if (account := _profiled_account(arm, point)) is not None]
     if not looked:
         return ""
     if all(arm.arm.mode != "graph" for arm in arms):

@@ -54,7 +54,7 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
     # separately.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
-    tied, wild = _tied(arms, point)
+    tied, wild = _split_tied(arms, point)
     few = [arm for arm in wild if (ratio := compare(arm, arms[0], point)) and ratio.n < MIN_SAMPLES]
     return Ranking(
         arms=[arm for arm in arms if arm not in wild],
@@ -65,7 +65,7 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
     )
 
 
-def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
+def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
     """Return the arms that may be the fastest, by median, and slower arms that are too noisy to separate from
     them.
 

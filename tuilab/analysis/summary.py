@@ -200,7 +200,7 @@ def _examples(state: RunState, point: int) -> int:
 
 
 def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]:
-    lines = [CaveatLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
+    lines = [CaveatLine(flag.code, _with_place(state, flag, point)) for flag in arm.flags]
     cell = arm.cells.get(point)
     if cell is not None and (caveat := doubt(cell)) is not None:
         lines.insert(0, CaveatLine(caveat.code, caveat.message))
@@ -213,7 +213,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
     return tuple(dict.fromkeys(lines))
 
 
-def _located(state: RunState, flag: Caveat, point: int) -> str:
+def _with_place(state: RunState, flag: Caveat, point: int) -> str:
     """Return a flag's message, with its place in the sweep, unless the arm's figures are from the
     same place.
     """

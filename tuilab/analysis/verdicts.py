@@ -337,11 +337,11 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
     total = sum(where.values())
     right = all(when.device in (device, family(device)) for device in where)
     places = listed([f"{number:,} on {device}" for device, number in sorted(where.items())])
-    text = f"{plural(total, f'{when.op} op')} observed{_fused(when.op, nodes)}"
+    text = f"{plural(total, f'{when.op} op')} observed{_describe_fused(when.op, nodes)}"
     return "confirmed" if right else "refuted", f"Of {text}, {places}."
 
 
-def _fused(op: str, nodes: Sequence[Node]) -> str:
+def _describe_fused(op: str, nodes: Sequence[Node]) -> str:
     """Return ` (2 fused, as _FusedMatMul)`, without the number if all are fused; "" if none is."""
     others = [node for node in nodes if node.op != op]
     number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
@@ -362,7 +362,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
         text = "The placement was observed at only one size."
         return ("undecided", text) if several else missing(state, when.arms)
     for arm in arms:
-        moved = _moved(state, when.axis, arm)
+        moved = _describe_move(state, when.axis, arm)
         if moved:
             return "refuted" if when.same else "confirmed", moved
     points = max((sorted(arm.placement) for arm in arms), key=len)
@@ -376,7 +376,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     return "confirmed" if when.same else "refuted", text
 
 
-def _moved(state: RunState, axis: str, arm: ArmState) -> str:
+def _describe_move(state: RunState, axis: str, arm: ArmState) -> str:
     """Describe the first op that changes its device along the axis; "" if none does."""
     before: dict[str, tuple[set[str], str]] = {}
     for point in sorted(state.points, key=lambda p: str(value_at(state, p, axis)).zfill(20)):
@@ -417,7 +417,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
     """Judge whether every arm of the pattern that could run raised the error or a subclass."""
     wanted = when.error.rpartition(".")[2]
     arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
-    rows = [(arm, errors) for arm in arms if (errors := _raised(arm)) or _ran(arm)]
+    rows = [(arm, errors) for arm in arms if (errors := _raised_errors(arm)) or _ran(arm)]
     if not rows:
         return missing(state, when.arms)
     for arm, errors in rows:
@@ -436,7 +436,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
     return "confirmed", f"{text}: {why}." if why else f"{text}."
 
 
-def _raised(arm: ArmState) -> list[tuple[str, ...]]:
+def _raised_errors(arm: ArmState) -> list[tuple[str, ...]]:
     """Return the names of the error class and its bases, by point at which an arm raised it."""
     errors = [arm.error] if arm.status == "failed" else []
     errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]

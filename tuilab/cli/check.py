@@ -134,7 +134,7 @@ def check(
     """
     layout = "json" if as_json else layout
     if rules or explain:
-        click.echo("\n".join(rule_lines(layout == "json") if rules else _explained(explain or "")))
+        click.echo("\n".join(rule_lines(layout == "json") if rules else _explain_rule(explain or "")))
         return
     if measure:
         if len(paths) != 1:
@@ -285,11 +285,11 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
         return
     for rule in RULES:
         yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"
-        yield from _wrapped(rule.why, "       ")
-        yield from _wrapped(rule.remedy, "       → ")
+        yield from _wrap_lines(rule.why, "       ")
+        yield from _wrap_lines(rule.remedy, "       → ")
 
 
-def _explained(code: str) -> Iterator[str]:
+def _explain_rule(code: str) -> Iterator[str]:
     """Yield a rule with a wrong and a right example."""
     settings.check_codes("--explain", [code.upper()])
     try:
@@ -326,14 +326,14 @@ def _example(example: ExampleLine, chosen: CheckSettings) -> Iterator[str]:
     yield f"Example {example.number} · line {example.line}{heading}"
     findings = [f for f in example.findings if chosen.selects(f.code) and at_least(f.severity, chosen.level)]
     for finding in findings:
-        yield from _wrapped(finding.message, f"  {finding.line:>5}  {finding.code}  ")
-        yield from _wrapped(finding.remedy, " " * 15 + "→ ")
+        yield from _wrap_lines(finding.message, f"  {finding.line:>5}  {finding.code}  ")
+        yield from _wrap_lines(finding.remedy, " " * 15 + "→ ")
     if not findings:
         yield "  no findings"
     for preset in example.presets:
-        yield from _wrapped(_preset(preset), "  makes  ")
+        yield from _wrap_lines(_preset(preset), "  makes  ")
     for part in example.unresolved:
-        yield from _wrapped(part.reason, f"  {part.line:>5}  ?      ")
+        yield from _wrap_lines(part.reason, f"  {part.line:>5}  ?      ")
 
 
 def _preset(preset: ImportedPreset) -> str:
@@ -341,7 +341,7 @@ def _preset(preset: ImportedPreset) -> str:
     return f"{preset.name}: {preset.workload} {words}"
 
 
-def _wrapped(text: str, first: str) -> list[str]:
+def _wrap_lines(text: str, first: str) -> list[str]:
     return textwrap.wrap(
         text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
     )

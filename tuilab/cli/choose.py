@@ -158,7 +158,7 @@ def combine(*options: Decorator) -> Decorator:
     return given
 
 
-def _remembered(*names: str, help: str) -> Callable[..., Any]:
+def _define_switch(*names: str, help: str) -> Callable[..., Any]:
     """Define a switch for the output; its value is remembered and not passed to the command."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -167,7 +167,7 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
     return click.option(*names, is_flag=True, expose_value=False, callback=remember, help=help)
 
 
-quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard error.")
+quiet_option = _define_switch("--quiet", "-q", help="Show no progress on standard error.")
 model_options = combine(
     click.option("--trust", is_flag=True, help="Run Python code contained in a model's file."),
     click.option(
@@ -193,8 +193,8 @@ arm_options = combine(
     click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
     click.option("--cold", is_flag=True, help="Rotate among inputs that together exceed the cache."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    _remembered("--markdown", help="Print Markdown, for example for a CI job's page."),
-    _remembered("--details", help="Print every caveat and all advice instead of a summary."),
+    _define_switch("--markdown", help="Print Markdown, for example for a CI job's page."),
+    _define_switch("--details", help="Print every caveat and all advice instead of a summary."),
     quiet_option,
 )
 """Options for what to measure."""

@@ -93,7 +93,7 @@ def show(result: RunResult, as_json: bool) -> None:
     elif as_markdown():
         click.echo(document(result))
     elif width := columns():
-        click.echo(dressed(list(lines(result, details=details(), most=width)), width, _styled))
+        click.echo(dressed(list(lines(result, details=details(), most=width)), width, _style))
     else:
         click.echo(table(result, details=details()))
 
@@ -107,7 +107,7 @@ STYLES: dict[Role, dict[str, Any]] = {
 MARKS = {"✓": "green", "✗": "red", "⊘": "red"}
 
 
-def _styled(role: Role, line: str) -> str:
+def _style(role: Role, line: str) -> str:
     if os.environ.get("NO_COLOR"):
         return line
     if role == "claim" and line[:1] in MARKS:

@@ -165,7 +165,7 @@ def _read(
     found = examples(document.blocks, trace, api, target)
     reports = []
     everywhere = ignored_everywhere(document.lines)
-    missing = _undefined(document, plains, parsed)
+    missing = _undefined_names(document, plains, parsed)
     within = " ".join(folder.parts[-_FOLDERS:]) if folder is not None else ""
     for example, text in zip(found, plains, strict=True):
         example.undefined = [(line, name) for line, name in missing if example.holds(line)]
@@ -193,7 +193,7 @@ def _read(
         version=api.version if api else "",
         notes=notes,
         broken=broken,
-        unreadable=document.unreadable or _unparsed(document, parsed),
+        unreadable=document.unreadable or _why_unparsed(document, parsed),
     )
 
 
@@ -206,14 +206,14 @@ _HARMLESS = words(
 _GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
 
 
-def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
+def _undefined_names(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """Return (line, name) of unbound names in a script or notebook.
 
     Excerpts omit too much, so they are only checked for missing imports.
     """
     whole = all(block.script or block.cell for block in document.blocks)
     if not whole:
-        return _unimported(document, plains, parsed)
+        return _unimported_names(document, plains, parsed)
     code = "\n".join(line for part in plains for line in part.lines)
     if any(part.broken for part in parsed) or not _TENSORFLOW.search(code):
         return []
@@ -234,7 +234,7 @@ def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) ->
 _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 
-def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
+def _unimported_names(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """Return (line, name) of names that an article's example uses without importing them.
 
     Reports modules, if the example has imports and no earlier example imports these modules. Also reports
@@ -251,7 +251,7 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
         if part.broken or not _TENSORFLOW.search(block.code) or text.magics:
             continue
         missing = undefined("\n".join(text.lines))
-        others = {name for other in parsed if other is not part for name in _imported(other)}
+        others = {name for other in parsed if other is not part for name in _imported_names(other)}
         whole = {name for _, name in missing} <= others and sum(map(_imports, part.statements)) >= _OWN
         found += [
             (block.line + n - 1, name)
@@ -269,14 +269,14 @@ def _imports(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Import | ast.ImportFrom)
 
 
-def _imported(part: Parsed) -> Iterator[str]:
+def _imported_names(part: Parsed) -> Iterator[str]:
     """Yield the classes and functions that an example imports."""
     for statement in part.statements:
         if isinstance(statement, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in statement.names)
 
 
-def _unparsed(document: Document, parsed: list[Parsed]) -> str:
+def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
     """Return the expected kind of file if no statement in a script can be parsed; "" otherwise."""
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
@@ -304,7 +304,7 @@ def _examine(
         last_line=block.last_line,
         findings=findings,
         presets=tuple(good),
-        unresolved=_unresolved(example, parsed, gaps),
+        unresolved=_unresolved_parts(example, parsed, gaps),
     )
 
 
@@ -322,7 +322,7 @@ def _refused(preset: Preset, validate: Validate | None) -> Gap | None:
     return None
 
 
-def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unresolved, ...]:
+def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unresolved, ...]:
     """Return everything that the checker did not understand, sorted by line and without duplicates."""
     found = [(line, reason) for line, reason in parsed.broken]
     found += [(line, reason) for line, reason in example.notes]

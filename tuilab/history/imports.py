@@ -28,7 +28,7 @@ def import_file(
     """
     staged: dict[str, _Staged] = {}
     try:
-        for event in _counted(read(file), at):
+        for event in _count_events(read(file), at):
             run = getattr(event, "run", "")
             if isinstance(event, e.RunStarted) and run and run not in staged:
                 _check_name(store, event, file)
@@ -168,7 +168,7 @@ def _runs(events: Iterator[e.Event]) -> dict[str, list[e.Event]]:
     return runs
 
 
-def _counted(events: Iterator[e.Event], at: Callable[[int, int], None]) -> Iterator[e.Event]:
+def _count_events(events: Iterator[e.Event], at: Callable[[int, int], None]) -> Iterator[e.Event]:
     for number, event in enumerate(events):
         if number % 256 == 0:
             at(number, 0)

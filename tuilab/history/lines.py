@@ -48,11 +48,11 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
     except TypeError:
         fine = False
     if not fine:
-        known, tags = _mended(known), tuple(sanitize_line(str(tag), 64) for tag in tags)
+        known, tags = _clean_row(known), tuple(sanitize_line(str(tag), 64) for tag in tags)
     return RunLine(**known, tags=tags)
 
 
-def _mended(known: Mapping[str, Any]) -> dict[str, Any]:
+def _clean_row(known: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row with valid, clean texts; only the note may have several lines."""
     out = dict(known)
     for name, value in known.items():

@@ -52,10 +52,10 @@ def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) ->
 def latest(store: Store) -> list[MachineSummary]:
     """Return every saved summary, by preset, parameters and machine."""
     query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
-    return list(_decoded(row[0] for row in store.connection.execute(query)))
+    return list(_decode(row[0] for row in store.connection.execute(query)))
 
 
-def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
+def _decode(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
     for line in lines:
         try:
             yield _decoder.decode(line)

@@ -206,7 +206,7 @@ def reopen(store: Runs) -> bool:
     assert store.file is not None
     if store.is_gone:
         return False
-    with _connected(store, store.file):
+    with _stay_connected(store, store.file):
         store.close()
         if why := why_unread(store.file):
             raise OSError(0, f"it is currently unreadable: {why}")
@@ -226,7 +226,7 @@ def renew(store: Runs) -> str:
     file = store.file
     assert file is not None
     found = store.connection.identity or held.identity(file)
-    with _connected(store, file):
+    with _stay_connected(store, file):
         store.close()
         private_folder(file.parent)
         with alone_in(file):
@@ -246,7 +246,7 @@ def renew(store: Runs) -> str:
 
 
 @contextlib.contextmanager
-def _connected(store: Runs, file: Path) -> Iterator[None]:
+def _stay_connected(store: Runs, file: Path) -> Iterator[None]:
     """Leave the store with an open connection after any failure; a closed connection would never work
     again.
     """

@@ -158,7 +158,7 @@ def _sparse_product(op: Shaped) -> float:
     return 2.0 * _known_shape(op.inputs, 0)[0] * _known_shape(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
-def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
+def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
     """Count two operations for each output position, filter position and input channel.
 
     result: index of the input that has the shape of the forward pass's result; None for the op's output.
@@ -182,7 +182,7 @@ def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
     return count
 
 
-def _pooled(index: int | None) -> Callable[[Shaped], float]:
+def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
     """Count one operation for each window position of each output element."""
 
     def count(op: Shaped) -> float:
@@ -249,7 +249,7 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
     return whole
 
 
-def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
+def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
     """Return `cost` n³ for the matrix, plus `each` n² for every right-hand side."""
 
     def count(op: Shaped) -> float:
@@ -275,15 +275,15 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _FusedMatMul SparseMatMul", _product),
     "Einsum": _einsum,
     "SparseTensorDenseMatMul": _sparse_product,
-    **_named("Conv2D Conv3D Conv _FusedConv2D _FusedConv3D", _convolved(None, 1)),
-    **_named("Conv2DBackpropInput Conv3DBackpropInputV2", _convolved(2, 1)),
-    **_named("Conv2DBackpropFilter Conv3DBackpropFilterV2", _convolved(2, None)),
+    **_named("Conv2D Conv3D Conv _FusedConv2D _FusedConv3D", _count_convolution(None, 1)),
+    **_named("Conv2DBackpropInput Conv3DBackpropInputV2", _count_convolution(2, 1)),
+    **_named("Conv2DBackpropFilter Conv3DBackpropFilterV2", _count_convolution(2, None)),
     **_named("DepthwiseConv2dNative _FusedDepthwiseConv2dNative", _depthwise(None, 1)),
     "DepthwiseConv2dNativeBackpropInput": _depthwise(2, 1),
     "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, None),
-    **_named("AvgPool MaxPool AvgPool3D MaxPool3D MaxPoolV2 MaxPoolWithArgmax", _pooled(None)),
-    **_named("AvgPoolGrad AvgPool3DGrad", _pooled(1)),
-    **_named("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad", _pooled(2)),
+    **_named("AvgPool MaxPool AvgPool3D MaxPool3D MaxPoolV2 MaxPoolWithArgmax", _count_pooling(None)),
+    **_named("AvgPoolGrad AvgPool3DGrad", _count_pooling(1)),
+    **_named("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad", _count_pooling(2)),
     **_named("FFT IFFT", _transform(1, real=False)),
     **_named("FFT2D IFFT2D", _transform(2, real=False)),
     **_named("FFT3D IFFT3D", _transform(3, real=False)),
@@ -341,7 +341,10 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("AddN AccumulateNV2", _summed),
     **_named("Softmax LogSoftmax", _each(5)),
     **_named("SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits", _input(6)),
-    **_named("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx", lambda op: _normed(op)),
+    **_named(
+        "FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx",
+        lambda op: _count_normalisation(op),
+    ),
     **_named("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 _FusedBatchNormGradEx", _each(8)),
     **_named("LSTMBlockCell BlockLSTM BlockLSTMV2", _recurrent(4, 5)),
     "GRUBlockCell": _recurrent(3, 5),
@@ -351,8 +354,8 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     "Lu": _matrix(lambda m, n: 2 * n**3 / 3),
     **_named("MatrixDeterminant LogMatrixDeterminant", _matrix(lambda m, n: 2 * n**3 / 3)),
     "MatrixInverse": _matrix(lambda m, n: 2.0 * n**3),
-    "MatrixSolve": _solved(2 / 3, 2),
-    **_named("MatrixTriangularSolve BatchMatrixTriangularSolve", _solved(0, 1)),
+    "MatrixSolve": _count_solve(2 / 3, 2),
+    **_named("MatrixTriangularSolve BatchMatrixTriangularSolve", _count_solve(0, 1)),
     "Cross": _each(3),
     **_named("ResizeBilinear ScaleAndTranslate", lambda op: 7.0 * _first(op)),
     "ResizeNearestNeighbor": lambda op: 0.0,
@@ -374,7 +377,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 }
 
 
-def _normed(op: Shaped) -> float:
+def _count_normalisation(op: Shaped) -> float:
     """Count a normalisation.
 
     Training also computes the mean and variance; inference only scales and shifts.

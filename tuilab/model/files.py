@@ -111,7 +111,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             with path.open("wb", buffering=0) as stream:
                 yield stream
             return
-        target = _resolved(path)
+        target = _resolve(path)
         before = target.stat() if target.exists() else None
         if before is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "is not writable", str(path))
@@ -138,7 +138,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         raise OSError(error.errno, error.strerror or str(error), printable_path(path)) from None
 
 
-def _resolved(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     """Follow links as most kernels do, but not another user's links in a shared folder.
 
     Otherwise an attacker could guess a temporary name and redirect the write.

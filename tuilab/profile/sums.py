@@ -78,7 +78,7 @@ def sums(found: Activity) -> Sums:
     main = next((seen.lane for seen in found.events if seen.event.name == CALL), None)
     parts: list[list[Segment]] = [[] for _ in calls]
     for segment in found.segments:
-        for index, clipped in _clipped(_settled(segment, found.launchers, main), calls):
+        for index, clipped in _clip(_correct_segment(segment, found.launchers, main), calls):
             if not clipped.pipeline or clipped.lane == main:
                 parts[index].append(clipped)
             elif clipped.meaning.key is not None:
@@ -86,7 +86,7 @@ def sums(found: Activity) -> Sums:
     for seen in found.events:
         if seen.event.name.startswith(NEXT) and seen.lane != main:
             waiting = Segment(NOWHERE, seen.event.start, seen.event.end, Meaning("input", _NEXT))
-            for index, clipped in _clipped(waiting, calls):
+            for index, clipped in _clip(waiting, calls):
                 parts[index].append(clipped)
     on_device = any(s.meaning.key is not None and s.meaning.key.device != HOST for s in found.segments)
     for window, segments in zip(calls, parts, strict=True):
@@ -100,7 +100,7 @@ def sums(found: Activity) -> Sums:
     return out
 
 
-def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
+def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
     """Correct a segment, now that the whole profile is known.
 
     An op that only launched kernels did not compute, and the work of the pipeline counts as waiting.
@@ -115,7 +115,7 @@ def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment
     return segment
 
 
-def _clipped(segment: Segment, calls: Sequence[Window]) -> Iterable[tuple[int, Segment]]:
+def _clip(segment: Segment, calls: Sequence[Window]) -> Iterable[tuple[int, Segment]]:
     index = max(0, bisect_right(calls, (segment.start, float("inf"))) - 1)
     while index < len(calls) and calls[index][0] < segment.end:
         start, end = max(segment.start, calls[index][0]), min(segment.end, calls[index][1])
@@ -157,9 +157,11 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     gaps are launch time for the next kernel, or copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
-    kernels = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST)
+    kernels = _join_periods(
+        s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST
+    )
     copies = [(s.start, s.end) for s in segments if s.meaning.phase == "copy" and _crosses(s.meaning.key)]
-    host = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device == HOST)
+    host = _join_periods(s for s in computing if s.meaning.key is not None and s.meaning.key.device == HOST)
     if not kernels:
         return []
     middle = [(end, begin) for (_, end), (begin, _) in zip(kernels, kernels[1:], strict=False)]
@@ -173,7 +175,7 @@ def _within(window: Window, others: Iterable[Window]) -> int:
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
-def _joined(segments: Iterable[Segment]) -> list[Window]:
+def _join_periods(segments: Iterable[Segment]) -> list[Window]:
     """Return the union of the periods."""
     out: list[Window] = []
     for begin, end in sorted((s.start, s.end) for s in segments):

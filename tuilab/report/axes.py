@@ -142,7 +142,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         case "binary":
             labels = [suffixed(round(v), binary=True) for v in values]
         case "rate":
-            labels = [_prefixed(v) for v in values]
+            labels = [_prefixed_labels(v) for v in values]
         case _:
             labels = _plain(values, axis.log)
     return Ticks(tuple(values), tuple(labels))
@@ -205,7 +205,7 @@ def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
     return _plain([v / scale for v in values], log), unit
 
 
-def _prefixed(value: float) -> str:
+def _prefixed_labels(value: float) -> str:
     """Return labels with metric prefixes, such as `100 G`."""
     number, space, prefix = prefixed(value).partition(" ")
     return _trim(number) + space + prefix

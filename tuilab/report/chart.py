@@ -120,7 +120,7 @@ def live_chart(
             )
             levels += [min(warm), max(warm)] if warm else []
         else:
-            series.append(_counted(arm, known, cell, (figures or {}).get(arm)))
+            series.append(_sample_series(arm, known, cell, (figures or {}).get(arm)))
             levels += [cell.fastest, cell.slowest] if cell.samples else []
     if following:
         series.append(Series("following", f"{plural(following, 'arm')} to follow"))
@@ -141,7 +141,7 @@ def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
     return arm == beginning or known.status in ("failed", "unavailable")
 
 
-def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
+def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
     """Return the samples of an arm, with median and band if there is a result."""
     median, band = (result.median_s, result.ci95_s) if result else (None, None)
     note = _missing(known, cell)

@@ -185,11 +185,11 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
 
     scope: the names defined in its file. Raises ShapesNeededError, or InputError for an unknown argument.
     """
-    if (traced := _traced(target)) is not None:
+    if (traced := _graph_arguments(target)) is not None:
         return traced
     accepts = signature(target, name)
-    by_name = _grouped(checked(given))
-    signed = _signed(target, accepts)
+    by_name = _group(checked(given))
+    signed = _signature_shapes(target, accepts)
     hints = annotations(target)
     found: dict[str, Any] = {}
     lacking: list[str] = []
@@ -200,7 +200,7 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
             found[each.name] = by_name.pop(each.name)
         elif each.name in signed:
             found[each.name] = signed[each.name]
-        elif (spec := _annotated(hints.get(each.name))) is not None:
+        elif (spec := _annotated_spec(hints.get(each.name))) is not None:
             found[each.name] = _shaped(spec, each.name)
         elif each.default is each.empty:
             lacking.append(each.name)
@@ -212,7 +212,7 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
             expected = f"a default, as in {whole[0]}=32, or --input {whole[0]}=32"
             raise InputError(name, whole[0], expected, f"{whole[0]} needs {expected}")
         raise ShapesNeededError(name, lacking)
-    args, kwargs = _placed(accepts, found)
+    args, kwargs = _split_positional(accepts, found)
     kinds = {each.kind for each in accepts.parameters.values()}
     if by_name and inspect.Parameter.VAR_KEYWORD in kinds:
         kwargs |= by_name
@@ -226,7 +226,7 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
     return Arguments(args, kwargs, _parameters((args, kwargs)), frozenset(found))
 
 
-def _traced(target: Any) -> Arguments | None:
+def _graph_arguments(target: Any) -> Arguments | None:
     """Return the arguments of a function that is already a graph: a ConcreteFunction or one from a
     SavedModel.
     """
@@ -234,7 +234,7 @@ def _traced(target: Any) -> Arguments | None:
     structured = getattr(graphs[0], "structured_input_signature", None)
     if structured is None:
         return None
-    args, kwargs = (_specified(part, "input") for part in structured)
+    args, kwargs = (_replace_specs(part, "input") for part in structured)
     return Arguments(args, kwargs, _parameters((args, kwargs)))
 
 
@@ -243,7 +243,9 @@ def is_graph(target: Any) -> bool:
     return hasattr(target, "structured_input_signature") or hasattr(target, "concrete_functions")
 
 
-def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _split_positional(
+    accepts: inspect.Signature, found: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return arguments by position up to the first gap, and the rest by name."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -257,7 +259,7 @@ def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple
     return tuple(args), kwargs
 
 
-def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
+def _group(given: Sequence[Argument]) -> dict[str, Any]:
     """Merge arguments that belong to one parameter: `x.0` and `x.1` become a tuple, `x.key` a dict."""
     tree: dict[str, Any] = {}
     for argument in given:
@@ -281,12 +283,12 @@ def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
     return {name: shaped(value) for name, value in tree.items()}
 
 
-def _signed(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
+def _signature_shapes(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
     """Return shapes by parameter, from an `input_signature` or a built Keras layer."""
     specs = getattr(target, "input_signature", None)
     names = list(accepts.parameters)
     if isinstance(specs, (tuple, list)):
-        return {name: _specified(spec, name) for name, spec in zip(names, specs, strict=False)}
+        return {name: _replace_specs(spec, name) for name, spec in zip(names, specs, strict=False)}
     return _built(target, names) if callable(getattr(target, "get_build_config", None)) else {}
 
 
@@ -319,12 +321,12 @@ def _dimension(size: int | None, rank: int, axis: int) -> Size:
     return Size(USUAL.get(name, USUAL_SIZE), name)
 
 
-def _specified(spec: Any, name: str) -> Any:
+def _replace_specs(spec: Any, name: str) -> Any:
     """Replace the TensorSpecs in nested tuples, lists and dicts with Shapes; keep other leaves."""
     if isinstance(spec, dict):
-        return {key: _specified(each, f"{name}.{key}") for key, each in spec.items()}
+        return {key: _replace_specs(each, f"{name}.{key}") for key, each in spec.items()}
     if isinstance(spec, (tuple, list)):
-        return type(spec)(_specified(each, f"{name}.{i}") for i, each in enumerate(spec))
+        return type(spec)(_replace_specs(each, f"{name}.{i}") for i, each in enumerate(spec))
     return _shaped(spec, name) if hasattr(spec, "dtype") and hasattr(spec, "shape") else spec
 
 
@@ -339,7 +341,7 @@ def _shaped(spec: Any, name: str) -> Shape:
     return Shape(name, spec.dtype.name, sizes)
 
 
-def _annotated(hint: Any) -> Any:
+def _annotated_spec(hint: Any) -> Any:
     """Return the TensorSpec in an annotation, alone or inside `Annotated`."""
     found = (each for each in (hint, *get_args(hint)) if type(each).__name__ == "TensorSpec")
     return next(found, None)

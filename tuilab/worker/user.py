@@ -137,7 +137,7 @@ def _workload(
     if isinstance(target, type):
         target = _instance(target, place)
     if _is_model(target) and getattr(target, "inputs", None) and not inputs:
-        return Workload(_model_declaration(target, name), lambda b: _model_case(b, _cloned(b, target)))
+        return Workload(_model_declaration(target, name), lambda b: _model_case(b, _clone(b, target)))
     if not callable(target) or is_data(sys.modules["tensorflow"], target):
         raise InputError(place, type(target).__name__, "a function, a Keras layer or a Keras model")
     found = find(target, place, inputs, scope)
@@ -156,7 +156,7 @@ def _workload(
     axis = declared.axis if not found.parameters else found.parameters[0].name
     declared = msgspec.structs.replace(declared, parameters=parameters, modes=modes, axis=axis)
     names = frozenset(accepts.parameters) - bound
-    return Workload(declared, lambda b: _called(b, target, found, names))
+    return Workload(declared, lambda b: _call_case(b, target, found, names))
 
 
 def _instance(target: type, place: str) -> Any:
@@ -171,11 +171,11 @@ def _instance(target: type, place: str) -> Any:
     return target()
 
 
-def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
+def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
     """Return a case that calls the callable with random tensors of known shape and with the parameters'
     values.
     """
-    step = _cloned(b, target) if _is_layer(target) else unwrapped(target)
+    step = _clone(b, target) if _is_layer(target) else unwrapped(target)
     if own_values := {name: value for name, value in b.values.items() if name in names}:
         step = functools.partial(step, **own_values)
     found.learn(b.tf, step, b.values)
@@ -316,7 +316,7 @@ def _case(b: Build, function: Callable[..., Any]) -> Case:
     if case.datasets:
         return case
     own = [each for each in _iterators(b.tf) if id(each) not in before]
-    return _drained(case, drawing(own)) if own else case
+    return _drain_between_blocks(case, drawing(own)) if own else case
 
 
 def _iterators(tf: Any) -> list[Any]:
@@ -325,7 +325,7 @@ def _iterators(tf: Any) -> list[Any]:
     return [each for each in gc.get_objects() if issubclass(type(each), tf.data.Iterator)]
 
 
-def _drained(case: Case, draw: Callable[[], object]) -> Case:
+def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
     """Return the case with its prefetching pipelines drained before each block and idle after it."""
     drain = Drain(draw)
     drain.pace()
@@ -338,7 +338,7 @@ def _drained(case: Case, draw: Callable[[], object]) -> Case:
     return case
 
 
-def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
+def _feed_case(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
     """Run the step on each element of the dataset, restarting at its end."""
     compiled, iterator = b.compiled(step), iter(dataset)
 
@@ -365,7 +365,7 @@ def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
         arguments=drawn(),
         datasets=(dataset,),
     )
-    return _drained(case, drawn)
+    return _drain_between_blocks(case, drawn)
 
 
 def _returned(b: Build, function: Callable[..., Any], values: Mapping[str, Value], returned: Any) -> Case:
@@ -375,7 +375,7 @@ def _returned(b: Build, function: Callable[..., Any], values: Mapping[str, Value
     if isinstance(returned, (tuple, list)) and returned and _is_step(tf, returned[0]):
         step, *inputs = returned
         if len(inputs) == 1 and isinstance(inputs[0], tf.data.Dataset):
-            return _fed(b, step, inputs[0])
+            return _feed_case(b, step, inputs[0])
         if not inputs:
             raise InputError("return value", _described(returned), RETURNED)
         args, kwargs = _inputs(step, inputs)
@@ -451,7 +451,7 @@ def _model_case(b: Build, model: Any) -> Case:
     return b.tensors(call, *Given(b.tf, specs, "", call, hints).arrays({BATCH.name: batch}))
 
 
-def _cloned(b: Build, model: Any) -> Any:
+def _clone(b: Build, model: Any) -> Any:
     """Copy the model or layer to the arm's device. The weights that the file loaded stay where they are."""
     with b.tf.device(b.device):
         try:

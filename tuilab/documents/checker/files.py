@@ -99,11 +99,11 @@ def _matching(pattern: str) -> Iterator[str]:
         return
     at = parts.index("**")
     for top in glob(os.path.join(*parts[:at])) if at else ["."]:
-        for folder, _ in _walked(Path(top)) if os.path.isdir(top) else ():
+        for folder, _ in _walk(Path(top)) if os.path.isdir(top) else ():
             yield from _matching(os.path.join(escape(str(folder)), *parts[at + 1 :]))
 
 
-def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
+def _walk(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
     """Yield a folder and all folders below it, in order, with their file names; skip hidden ones.
 
     Does not follow circular links. Does not recurse, so the depth of folders is unlimited. left_out: folder
@@ -135,7 +135,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterator[Path]:
     if folder in entered:  # already inside this folder
         return
-    for root, files in _walked(folder, _NOT_ENTERED):
+    for root, files in _walk(folder, _NOT_ENTERED):
         entered.add(root)
         for name in files:
             path = root / name

@@ -31,7 +31,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
         case Instance() if manager.of.find("__enter__") is not None:
             return _instance(interpreter, manager, body, line, last_line)
         case OpaqueObject(kind="generated"):
-            return _generated(interpreter, manager, body, line, last_line)
+            return _run_generator(interpreter, manager, body, line, last_line)
         case OpaqueObject(kind="magic"):
             return timed(interpreter, manager.data, line, body)
         case OpaqueObject(kind="session"):
@@ -102,7 +102,7 @@ def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: in
     return flow
 
 
-def _generated(
+def _run_generator(
     interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
 ) -> Flow:
     """Read the function of a `@contextmanager` up to its `yield`, then the body, then the rest of the

@@ -147,7 +147,7 @@ def method(
         return Unknown("a number of elements", line)
     if name == "reduce":
         interpreter.event("iterate", DATASET, line, {"dataset": dataset})
-        _traced(interpreter, name, bound, [bound.get("initial_state"), dataset.element])
+        _trace_mapped(interpreter, name, bound, [bound.get("initial_state"), dataset.element])
         return Tensor(None, None, made=len(interpreter.trace.events) - 1)
     event = interpreter.event("dataset", known, line, bound.values)
     if len(dataset.steps) >= MOST_STEPS:
@@ -161,14 +161,14 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        result = _traced(interpreter, name, args, list(spread))
+        result = _trace_mapped(interpreter, name, args, list(spread))
         return result if name == "map" else Unknown("the result of this pipeline", args.line)
     if name in _TRACES:
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        _traced(interpreter, name, args, list(spread))
+        _trace_mapped(interpreter, name, args, list(spread))
         return element
     if name in ("batch", "padded_batch"):
-        return _batched(element, integer(args.get("batch_size", "0")))
+        return _batch_elements(element, integer(args.get("batch_size", "0")))
     if name == "enumerate":
         return Listing("tuple", [Tensor((), "int64", inside=True), element])
     if name == "apply":
@@ -176,7 +176,7 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
     return element
 
 
-def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
+def _trace_mapped(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
     """Read a mapped function as TensorFlow traces it."""
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
@@ -202,15 +202,17 @@ def _most_positional(target: Value) -> int | None:
     return None if given.vararg else len(given.posonlyargs) + len(given.args)
 
 
-def _batched(element: Value, size: int | None) -> Value:
+def _batch_elements(element: Value, size: int | None) -> Value:
     match element:
         case Tensor():
             shape = (size, *element.shape) if element.shape is not None else None
             return Tensor(shape, element.dtype, inside=True)
         case Listing():
-            return Listing(element.kind, [_batched(item, size) for item in element.items], element.open)
+            return Listing(
+                element.kind, [_batch_elements(item, size) for item in element.items], element.open
+            )
         case Mapping():
-            return Mapping({k: _batched(v, size) for k, v in element.items.items()}, element.open)
+            return Mapping({k: _batch_elements(v, size) for k, v in element.items.items()}, element.open)
         case _:
             return element
 

@@ -120,7 +120,7 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
     if isinstance(ends, str) and isinstance(left, Unknown) and not isinstance(left, Number):
         words = left.words if isinstance(left, Told) else "{}"
         return Told(left.reason, left.line, (), words, tuple(times_in(left)))
-    return _on_constants(op, left, right, line) or _unresolved(left, right, line)
+    return _on_constants(op, left, right, line) or _unresolved_result(left, right, line)
 
 
 def _on_times(
@@ -192,15 +192,15 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
             except NotComputed:
                 return Unknown("an operation whose result the checker does not compute", line)
         case Listing(), Listing() if isinstance(op, ast.Add):
-            return _appended(left, right)
+            return _append(left, right)
         case (Listing() as one, Known(value=int(count))) | (Known(value=int(count)), Listing() as one) if (
             isinstance(op, ast.Mult)
         ):
-            return _repeated(one, count)
+            return _repeat(one, count)
     return None
 
 
-def _unresolved(left: Value, right: Value, line: int) -> Value:
+def _unresolved_result(left: Value, right: Value, line: int) -> Value:
     """Return the result of an operation on values that are not all known: a number, or the reason why an
     operand is unknown.
     """
@@ -212,13 +212,13 @@ def _unresolved(left: Value, right: Value, line: int) -> Value:
     return Unknown("an operation whose result the checker does not compute", line)
 
 
-def _appended(left: Listing, right: Listing) -> Listing:
+def _append(left: Listing, right: Listing) -> Listing:
     items = left.items + right.items
     cut = len(items) > arithmetic.LONGEST_LIST
     return Listing(left.kind, items[: arithmetic.LONGEST_LIST], left.open or right.open or cut)
 
 
-def _repeated(listing: Listing, count: int) -> Value:
+def _repeat(listing: Listing, count: int) -> Value:
     if len(listing.items) == 1 and count > 16:
         return Many(listing.items[0], count)
     if 0 <= count * len(listing.items) <= arithmetic.LONGEST_LIST:
@@ -266,7 +266,7 @@ def compare(interpreter: Interpreter, node: ast.Compare, scope: Scope) -> Value:
     result: Value = Known(True)
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = interpreter.evaluate(comparator, scope)
-        result = _compared(interpreter, op, left, right, node.lineno)
+        result = _evaluate_comparison(interpreter, op, left, right, node.lineno)
         if truth(result) is not True:
             return result
         left = right
@@ -282,7 +282,9 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value, line: int) -> Value:
+def _evaluate_comparison(
+    interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value, line: int
+) -> Value:
     interpreter.dates(left, right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.elementwise(

@@ -80,7 +80,7 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             element = _concrete(value.element) if outside else value.element
             return Iteration(element, batches(value), dataset=value)
         case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
-            return _combined(interpreter, value, line)
+            return _combine(interpreter, value, line)
         case OpaqueObject(kind="generator"):
             interpreter.event("opaque", "a generator", line)
             return Iteration(_common(value.data.items, varies))
@@ -123,7 +123,7 @@ def _common(items: list[Value], varies: Value) -> Value:
     return varies
 
 
-def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Iteration:
+def _combine(interpreter: Interpreter, value: OpaqueObject, line: int) -> Iteration:
     if value.kind == "iterator":
         return iterate(interpreter, value.data, line)
     parts = [iterate(interpreter, v, line) for v in value.data]

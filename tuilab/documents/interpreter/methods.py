@@ -171,10 +171,10 @@ def _tensor(
         interpreter.sync(f".{name}()", line, tensor)
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
-        return _evaluated(interpreter, tensor, line)
+        return _evaluate_in_session(interpreter, tensor, line)
     if tensor.library == "tf" and name == "run" and interpreter.deferred:
         # The session runs an op without fetching a value: an initializer or a training step.
-        _evaluated(interpreter, tensor, line)
+        _evaluate_in_session(interpreter, tensor, line)
         return NONE
     if tensor.library == "tf" and name in _OF_ARRAYS and _is_tensorflows(interpreter, tensor):
         interpreter.misfit(
@@ -209,7 +209,7 @@ def _tensor(
     if name in ("get_shape", "numpy_function"):
         return attributes.attribute(interpreter, tensor, "shape", line)
     if name in ("reshape", "transpose"):
-        return _reshaped(interpreter, tensor, name, args, line)
+        return _reshape(interpreter, tensor, name, args, line)
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
     interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
@@ -252,7 +252,7 @@ def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bo
     return tensor.inside or made is traced or any(value is tensor for value in traced.given)
 
 
-def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
+def _evaluate_in_session(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
     """Return the value that a TensorFlow 1 session computes for a tensor."""
     session = {"session": interpreter.session} if interpreter.session is not None else {}
     event = interpreter.event("graph", "sess.run", line, {"fetches": tensor, **session})
@@ -266,7 +266,7 @@ def _kind(tensor: Tensor) -> Kind:
     return "op" if tensor.library == "tf" else "host-op"
 
 
-def _reshaped(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
+def _reshape(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
     sides = args[0] if len(args) == 1 and isinstance(args[0], Listing) else Listing("tuple", args)
     given = Arguments(line, {"x": tensor} | ({"shape": sides, "1": sides} if args else {}))
     shape = ops.reshaped(given) if name == "reshape" else ops.transposed(given)

@@ -118,7 +118,7 @@ def session(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("run", "partial_run"):
         return None
     interpreter.deferred = True
-    fetched = _fetched(asked)
+    fetched = _fetch(asked)
     fed = asked.args[1] if len(asked.args) > 1 else asked.keywords.get("feed_dict", NONE)
     given = {"fetches": fetched, **({"feed_dict": fed} if fed != NONE else {}), "session": asked.owner}
     if _is_op(asked):
@@ -258,7 +258,7 @@ def _is_op(asked: Asked) -> bool:
 _OPS = ("op", "initializer")
 
 
-def _fetched(asked: Asked) -> Value:
+def _fetch(asked: Asked) -> Value:
     """Return the value that a session fetches (the first of several).
 
     If it is unknown, return the session.

@@ -140,7 +140,7 @@ def elementwise(
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
     shape = broadcast_values(values)
-    result = Tensor(shape, dtype or _promoted(tensors), whose, inside=any(t.inside for t in tensors))
+    result = Tensor(shape, dtype or _promote(tensors), whose, inside=any(t.inside for t in tensors))
     arguments = dict(zip(("x", "y", "z"), values, strict=False))
     if whose == "tf":
         _check(interpreter, name, values, line)
@@ -162,7 +162,7 @@ def _plain_shape(value: Value) -> Shape | None:
     return None
 
 
-def _promoted(tensors: Sequence[Tensor]) -> str | None:
+def _promote(tensors: Sequence[Tensor]) -> str | None:
     kinds = {t.dtype for t in tensors}
     if len(kinds) == 1:
         return kinds.pop()
@@ -261,7 +261,7 @@ def matmul(
     whose = called or library(operands)
     if whose == "tf" and left is not None and right is not None:
         _check(interpreter, "tf.matmul", operands, line, (left, right))
-    dtype = _promoted(operands) if operands or a is None else nested_dtype(a, whose)
+    dtype = _promote(operands) if operands or a is None else nested_dtype(a, whose)
     result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
     interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)
     return result

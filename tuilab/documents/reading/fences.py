@@ -34,7 +34,7 @@ def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
         fence = _OPEN.match(line)
         found = None
         if fence:
-            found = _fenced(lines, index, fence)
+            found = _fenced_piece(lines, index, fence)
         elif line.lstrip()[:4].lower() == "<pre":
             found = _pre(lines, index)
         elif (blank and _indented(line)) or _PROMPT.match(line):
@@ -57,7 +57,7 @@ def language(info: str) -> str:
     return words[0] if words else ""
 
 
-def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
+def _fenced_piece(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
     mark = fence["fence"]
     closer = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
     index = at + 1

@@ -23,11 +23,11 @@ def _values(lines: list[str]) -> dict[str, str]:
         match = _LINE.match(line)
         if match:
             key = match[1].lower()
-            found.setdefault("id" if key == "slug" else key, _unquoted(match[2].strip()))
+            found.setdefault("id" if key == "slug" else key, _unquote(match[2].strip()))
     return found
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
         return value[1:-1].replace('\\"', '"').replace("''", "'")
     return value

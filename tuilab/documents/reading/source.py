@@ -38,7 +38,7 @@ def open_document(source: Path | str | bytes, name: str = "") -> Document:
 def from_bytes(data: bytes, name: str = "") -> Document:
     """Read a document from its bytes. name: name of the file, "" for standard input."""
     text, whole = _first_lines(decode(data))
-    document = _bounded(_by_kind(text, Path(name).suffix.lower()))
+    document = _limit_code(_by_kind(text, Path(name).suffix.lower()))
     if not data.strip():
         document = msgspec.structs.replace(document, unreadable="a non-empty file")
     elif b"\0" in data[:_LOOKED_AT] and not data.startswith(MARKS):
@@ -77,7 +77,7 @@ def _first_lines(text: str) -> tuple[str, bool]:
     return "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]), False
 
 
-def _bounded(document: Document) -> Document:
+def _limit_code(document: Document) -> Document:
     """Return the document with a limited amount of code, and a note about the omitted code."""
     blocks: list[Block] = []
     room = MOST_CODE

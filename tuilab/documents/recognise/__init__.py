@@ -43,7 +43,7 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
                 found.append(result)
             else:
                 gaps[result] = None
-    for gap in _unmeasured(example):
+    for gap in _unmeasured_parts(example):
         gaps[gap] = None
     return swept(_without_parts(merged(found)))[:MOST_FOUND], list(gaps)[:MOST_GAPS]
 
@@ -54,7 +54,7 @@ def _without_parts(found: list[Found]) -> list[Found]:
     return [f for f in found if f.workload != "matmul" or not any(f.lines <= lines for lines in chained)]
 
 
-def _unmeasured(example: Example) -> Iterator[Gap]:
+def _unmeasured_parts(example: Example) -> Iterator[Gap]:
     """Yield ops in a timed region that no workload measures, and calls that could not be read."""
     # Training is measured as a whole.
     by_hand = trained_by_hand(example) is not None

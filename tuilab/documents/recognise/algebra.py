@@ -21,7 +21,7 @@ CHEAP = words(
 def matmuls(example: Example) -> Iterator[Result]:
     """Yield every matrix product outside of a pipeline or layer."""
     for event in example.own("op"):
-        if event.name != "tf.matmul" or _mapped(event):
+        if event.name != "tf.matmul" or _is_mapped(event):
             continue
         result = _matmul(example, event)
         if isinstance(result, Gap) or _worth(example, event, result):
@@ -47,7 +47,7 @@ def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
     return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
 
 
-def _mapped(event: TraceEvent) -> bool:
+def _is_mapped(event: TraceEvent) -> bool:
     traced = event.place.traced
     return traced is not None and traced.by.startswith("Dataset.")
 
@@ -77,7 +77,7 @@ def chains(example: Example) -> Iterator[Result]:
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
         for event in example.trace.inside(region):
-            if event.kind != "op" or _mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
+            if event.kind != "op" or _is_mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
             # A large product is measured as a matrix product, not as an elementwise op.

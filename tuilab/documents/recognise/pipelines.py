@@ -101,7 +101,7 @@ def describe(trace: Trace, dataset: Dataset) -> Pipeline:
         )
     else:
         out.parameters["batch"] = size
-    _mapped(trace, dataset, out)
+    _describe_mapped(trace, dataset, out)
     calls = _parallel_calls(dataset)
     workers = integer(calls) if calls is not None else None
     if workers is not None and workers > 0:
@@ -201,7 +201,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
     return out
 
 
-def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
+def _describe_mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
     """Determine the host cost of the mapped functions per element, and how they augment images."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):

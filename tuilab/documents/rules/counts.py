@@ -41,7 +41,7 @@ def another_count(example: Example) -> Iterator[Hit]:
     for timing in example.timings:
         region = timing.region
         # If another time is subtracted, it may be the time of one iteration, so the count may be right.
-        loop = _counted(timing) if region.by and not region.beside else None
+        loop = _counted_loop(timing) if region.by and not region.beside else None
         if loop is None:
             continue
         ran = _iterations(example, region, loop)
@@ -60,7 +60,7 @@ def another_count(example: Example) -> Iterator[Hit]:
                 break
 
 
-def _counted(timing: Timing) -> Loop | None:
+def _counted_loop(timing: Timing) -> Loop | None:
     """Return the loop whose iterations a time covers: the only loop inside the region, or else the loop that
     gathers the times.
     """

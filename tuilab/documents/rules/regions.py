@@ -445,7 +445,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         if _MAKES.search(timing.label) or is_total:
             continue
         measured = any(_measures(event) or _calls_model(event) for event in timing.events)
-        prepared = list(_prepared(example, timing, measured))
+        prepared = list(_preparations(example, timing, measured))
         yield from _set_up_hits(example, timing, prepared)
         if measured:
             yield from _talk_hits(example, timing)
@@ -454,7 +454,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
     """Yield a hit for a test of the model that runs within a timed training iteration."""
-    region, tested = timing.region, _tested(example, timing)
+    region, tested = timing.region, _find_test(example, timing)
     if tested is None or _WHOLE.search(timing.label):
         return
     where, line = _where_tested(example, region, tested)
@@ -467,7 +467,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
     )
 
 
-def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
+def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
     """Yield each event in a timing with a description of what it prepares; "" if it prepares nothing.
 
     measured: the timing also contains the work itself.
@@ -549,7 +549,7 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
     )
 
 
-def _tested(example: Example, timing: Timing) -> TraceEvent | None:
+def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
     """Return the function that, by its name, tests the model within a timed training iteration."""
     place = timing.begins
     tests: list[TraceEvent] = []

@@ -49,7 +49,7 @@ def refused(example: Example) -> Iterator[Hit]:
     for hit in (
         *_late(example),
         *_graph_code(example),
-        *_uncompiled(example),
+        *_find_uncompiled(example),
         *_shared_optimizer(example),
         *(Hit(m.line, m.detail, m.remedy, at=m.at) for m in example.misfits if m.kind == "state"),
     ):
@@ -75,7 +75,7 @@ def _late(example: Example) -> Iterator[Hit]:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
             continue
-        if _expected(event) and not _goes_with(example, event):
+        if _is_expected(event) and not _goes_with(example, event):
             continue
         started = _find_start(example, event)
         if started is None or _is_set_before(example, event):
@@ -144,7 +144,7 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
     return bool(pairs) and all(isinstance(a, Known) and a == b for a, b in pairs)
 
 
-def _expected(event: TraceEvent) -> bool:
+def _is_expected(event: TraceEvent) -> bool:
     """Return True if the code catches the error, as an example in TensorFlow's guide does."""
     return bool(event.place.tries)
 
@@ -161,7 +161,7 @@ def _graph_code(example: Example) -> Iterator[Hit]:
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
-        if event.place.traced is not None or _expected(event):
+        if event.place.traced is not None or _is_expected(event):
             continue
         if event.name == "sess.run" and _is_eager(example, event):
             yield Hit(
@@ -192,13 +192,13 @@ def _is_eager(example: Example, event: TraceEvent) -> bool:
     return any(e.kind in ("op", "create", "copy") and e.place.traced is None for e in made)
 
 
-def _uncompiled(example: Example) -> Iterator[Hit]:
+def _find_uncompiled(example: Example) -> Iterator[Hit]:
     """Yield models that are trained or evaluated without being compiled."""
     if _COMPILES.search(example.block.code):
         return
     for event in example.written:
         model = event.arguments.get("self")
-        if event.kind != "train" or event.name not in _TRAINS or _expected(event):
+        if event.kind != "train" or event.name not in _TRAINS or _is_expected(event):
             continue
         if isinstance(model, Model) and example.facts.is_never_compiled(model):
             yield Hit(
@@ -236,7 +236,7 @@ def _shared_optimizer(example: Example) -> Iterator[Hit]:
         again = example.facts.is_made_in_loop_of(model, optimizer)
         if (owner == id(model) and not again) or not one or event.place.branches or before.place.branches:
             continue
-        if ".legacy." not in str(optimizer) and not _expected(event):
+        if ".legacy." not in str(optimizer) and not _is_expected(event):
             if event.place.file == "" and example.holds(event.line):
                 yield Hit(
                     event.line,

@@ -101,7 +101,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
     told: set[int] = set()
     for event in example.written:
-        number = _counted(event)
+        number = _counter_parameter(event)
         if number and event.line not in told and "input_signature" not in example.facts.code:
             told.add(event.line)
             yield Hit(
@@ -112,7 +112,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
             )
 
 
-def _counted(event: TraceEvent) -> str:
+def _counter_parameter(event: TraceEvent) -> str:
     """Return the graph's parameter that receives a loop counter; "" if none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""

@@ -110,7 +110,7 @@ def workload(path: Path, opening: Opening) -> Workload:
             lost = sanitize_line(str(error), 300)
     begun = time.perf_counter()
     with tf.device(HOST):
-        model, lost = _loaded(path, opening, lost)
+        model, lost = _load(path, opening, lost)
     load_s = time.perf_counter() - begun
     if compiles and not lost and getattr(model, "optimizer", None) is None:
         lost = f"{type(model).__name__} restores none"
@@ -226,7 +226,7 @@ def _build(
     known = given.sizes(b.values)
     targets = Made(tf).targets(model, loss, outputs, known)
     with tf.device(b.device):
-        _compiled(tf, model, loss, policy)
+        _compile(tf, model, loss, policy)
         # Create every variable before tracing a graph.
         one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
         few = Made(tf).targets(model, loss, outputs, {**known, "batch": 1})
@@ -272,7 +272,7 @@ def _is_ragged(tensor: Any) -> bool:
     return bool(getattr(tensor, "ragged", False))
 
 
-def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
+def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
     """Compile a model that has no loss. For float16, add loss scaling to the optimizer."""
     keras = _keras()
     scaled = policy == "mixed_float16"
@@ -287,7 +287,7 @@ def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
+def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
     """Return the model, and why the file's compile configuration could not be restored. lost: a known reason
     not to try to restore it.
     """
@@ -587,7 +587,7 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
 
     weighs: unpacked bytes of the file's members.
     """
-    known = _registered()
+    known = _registered_objects()
     for part in _parts(config):
         shown = sanitize_line(str(part["class_name"]), 100)
         inner = part.get("config")
@@ -679,7 +679,7 @@ def _find_object(module: Any, kind: str) -> Any:
         return None
 
 
-def _registered() -> frozenset[str]:
+def _registered_objects() -> frozenset[str]:
     """Return the custom objects that `--code` registered, by their full names."""
     import keras
 

@@ -49,7 +49,7 @@ def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
         kernels=kernel_lines(kernels),
         code=would.reason.code,
         attribute=kernels.main,
-        forced=_forced(context.tf, kernels, dtype),
+        forced=_forced_response(context.tf, kernels, dtype),
         gpu_visible=bool(context.machine.gpus),
     )
 
@@ -75,7 +75,7 @@ def _dtype(tf: Any, text: str) -> str:
         ) from None
 
 
-def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:
+def _forced_response(tf: Any, kernels: OpKernels, dtype: str) -> str:
     """Return TensorFlow's response if `dtype` is forced onto the GPU; if "", the first dtype that the op
     accepts.
     """
@@ -103,7 +103,7 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
         arms=arms,
         forecast=rows,
         sentence=seen_sentence(arms) or sentence(rows),
-        forced=_forced(context.tf, registry.known(stuck.op), stuck.dtype) if stuck else "",
+        forced=_forced_response(context.tf, registry.known(stuck.op), stuck.dtype) if stuck else "",
     )
 
 

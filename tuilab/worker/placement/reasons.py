@@ -88,7 +88,7 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
     kernel = kernels.on_gpu(types)
     if kernel is None:
         return Forecast(False, _missing(kernels, dtype, gpu_kernels))
-    if followed := _followed(kernels):
+    if followed := _followed_resource(kernels):
         text = f"it runs on the device of its {followed}: the host, unless the data was prefetched to the GPU"
         if followed == "queue":
             text = "it runs on the device of its queue, and a queue keeps its elements in host memory"
@@ -174,7 +174,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
     return Reason("no-kernel", f"no GPU kernel: {only}", f"the registry lists {kernels.op} for {only}")
 
 
-def _followed(kernels: OpKernels) -> str:
+def _followed_resource(kernels: OpKernels) -> str:
     """Return `iterator` or `queue` if the op returns elements of such a resource."""
     if not kernels.inputs or kernels.inputs[0].dtype != "resource":
         return ""

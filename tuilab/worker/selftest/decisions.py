@@ -71,7 +71,7 @@ class Noise:
 
 def noise_of(context: Context, runs: int) -> Noise:
     """Compare a TensorFlow call with itself, in `runs` runs of twenty rounds."""
-    own, call, calls, call_s = _prepared(context)
+    own, call, calls, call_s = _prepare(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):
         a, b = by_round(own, [cell("a", call, calls, call_s), cell("b", call, calls, call_s)])
@@ -105,7 +105,7 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     less often.
     """
     runs = 400 if long else 100
-    own, call, calls, call_s = _prepared(context)
+    own, call, calls, call_s = _prepare(context)
 
     def slower() -> None:
         call()
@@ -204,7 +204,7 @@ def drifting(context: Context, *, long: bool) -> Check:
     )
 
 
-def _prepared(context: Context) -> tuple[Bench, Callable[[], object], int, float]:
+def _prepare(context: Context) -> tuple[Bench, Callable[[], object], int, float]:
     """Return a bench, a TensorFlow call, the calls in a short block, and seconds per call."""
     tf, own = context.tf, bench(context, rounds=ROUNDS, limit_s=30.0)
     with tf.device("/CPU:0"):

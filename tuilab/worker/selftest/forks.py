@@ -42,8 +42,8 @@ def forked(context: Context) -> Optional[Check]:
         random.shuffle(turns)
         found: dict[str, list[float]] = {"fresh": [], "forked": []}
         for kind in turns:
-            with _forked(asking) if kind == "forked" else _fresh() as (told, ask):
-                found[kind].append(math.log(_measured(told, ask)))
+            with _fork_worker(asking) if kind == "forked" else _fresh() as (told, ask):
+                found[kind].append(math.log(_measure(told, ask)))
     return judged(found["forked"], found["fresh"])
 
 
@@ -112,7 +112,7 @@ def _zygote() -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _forked(asking: socket.socket) -> Iterator[Ends]:
+def _fork_worker(asking: socket.socket) -> Iterator[Ends]:
     """Fork a worker the way `tuilab.runner.forked` does. It is killed when `mine` is closed."""
     request = {
         "environment": dict(os.environ),
@@ -132,7 +132,7 @@ def _forked(asking: socket.socket) -> Iterator[Ends]:
             yield reads, here.sendall
 
 
-def _measured(told: Iterable[bytes], ask: Callable[[bytes], object]) -> float:
+def _measure(told: Iterable[bytes], ask: Callable[[bytes], object]) -> float:
     """Return the median seconds per call of a small STFT in that worker."""
     state, declaration = RunState(), find("stft").declaration
     values = check_values(declaration.parameters, declaration.constraints, {"samples": 4_096})
