@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.made_runs import begun, finish, measure, placed, unavailable
-from tests.analysis.test_roofline import CPU_ROOFS, GPU_SHEET, roofs, told, without_gpu
+from tests.analysis.test_roofline import CPU_ROOFS, GPU_SHEET, roofs, with_work, without_gpu
 from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.bound import GpuCall, bounds
@@ -56,15 +56,15 @@ class TestGpu:
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_a_loop_launches_as_often_as_it_runs(self) -> None:
-        state = told(begun([GRAPH], gpu=False), Work(flop=1.0, kernels=435.0), GRAPH)
+        state = with_work(begun([GRAPH], gpu=False), Work(flop=1.0, kernels=435.0), GRAPH)
         assert kernel_count(state, GPU_GRAPH, 0) == 435
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
         """Four equal products are four ops in an eager call and one in a graph."""
         state = begun([EAGER, GRAPH, GPU_GRAPH])
-        told(state, Work(flop=4.0), EAGER)
-        told(state, Work(flop=1.0), GRAPH)
+        with_work(state, Work(flop=4.0), EAGER)
+        with_work(state, Work(flop=1.0), GRAPH)
         assert work_of(state, state.arms[GPU_GRAPH.id], 0) == Work(flop=1.0)
 
     def test_host_work_is_named_as_host_work(self) -> None:
@@ -157,8 +157,8 @@ class TestGpu:
         half = msgspec.structs.replace(GRAPH, dtype="float16")
         trained = msgspec.structs.replace(GRAPH, variant="training")
         state = measure(begun([GRAPH, half, trained], gpu=False), {GRAPH: 20e-3, half: 15e-3, trained: 40e-3})
-        told(state, Work(flop=1e9, inputs=1e4, outputs=1e4), GRAPH, trained)
-        told(state, Work(flop=1e9, inputs=1e4, outputs=1e4, dtype="float16"), half)
+        with_work(state, Work(flop=1e9, inputs=1e4, outputs=1e4), GRAPH, trained)
+        with_work(state, Work(flop=1e9, inputs=1e4, outputs=1e4, dtype="float16"), half)
         found = bounds(state, 0, SHEETS["h100"])
         assert {(b.dtype, b.variant) for b in found} == {
             ("float32", ""),
@@ -228,7 +228,7 @@ class TestAnswer:
         assert "A GPU cannot win: none of the 11 NVIDIA cards known here takes less than 100 µs" in text
 
     def test_no_bound_is_printed_for_a_machine_with_a_gpu(self) -> None:
-        state = told(
+        state = with_work(
             measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}), Work(flop=1e6), GRAPH
         )
         assert "H100" not in answer(state)
@@ -252,7 +252,7 @@ class TestSweep:
         sizes = (256, 1_024, 4_096, 16_384)
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=sizes)
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 40e-6 * n / 1_024})
-        told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        with_work(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
         found = sweep_bound(state, SHEETS["h100"])
         assert found is not None and found.overtakes_from == 4_096
         assert (
@@ -270,7 +270,7 @@ class TestSweep:
     def test_a_bound_below_the_plotted_range_says_so(self, call_s: float, said: str) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})
-        told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        with_work(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
         assert [series.note for series in at_best(summarise(finish(state)))] == [said]
 
     def test_one_size_measured_on_a_busy_machine_suppresses_the_sentence(self) -> None:
@@ -287,7 +287,7 @@ class TestSweep:
     def test_a_host_that_was_never_idle_names_no_size(self) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-6 * n})
-        told(state, Work(flop=1e8, inputs=1e5, outputs=1e5), GRAPH, GPU_GRAPH)
+        with_work(state, Work(flop=1e8, inputs=1e5, outputs=1e5), GRAPH, GPU_GRAPH)
         assert sweep_bound(state, SHEETS["h100"]) is not None
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
         assert sweep_bound(state, SHEETS["h100"]) is None

@@ -49,7 +49,7 @@ def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
     return Roofs(machine=state.machine.key, at="", seconds=1.0, sync_s=1e-6, devices={"CPU:0": device})
 
 
-def told(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
+def with_work(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
     """Return the run with its arms' work and its machine's roofs."""
     for arm in arms:
         for place in state.points if point is None else [state.points[point]]:
@@ -61,7 +61,7 @@ def told(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> R
 def without_gpu(cpu_s: float, work: Work) -> RunState:
     state = begun([GRAPH, GPU_GRAPH, GPU_COPIED], gpu=False, no_gpu="none here")
     unavailable(state, GPU_GRAPH, GPU_COPIED)
-    return told(measure(state, {GRAPH: cpu_s}), work, GRAPH, GPU_GRAPH, GPU_COPIED)
+    return with_work(measure(state, {GRAPH: cpu_s}), work, GRAPH, GPU_GRAPH, GPU_COPIED)
 
 
 class TestFloor:
@@ -155,7 +155,7 @@ class TestArm:
 
     def test_an_arm_without_a_work_count_uses_its_twin(self) -> None:
         state = measure(begun([EAGER, GRAPH]), {EAGER: 2e-3, GRAPH: 1e-3})
-        told(state, Work(flop=1e6), GRAPH)
+        with_work(state, Work(flop=1e6), GRAPH)
         found = against_roof(state, state.arms[EAGER.id], 0)
         assert found is not None and found.flop == 1e6
 
@@ -167,7 +167,7 @@ class TestRaised:
 
     def run(self, eager_s: float, graph_s: float, work: Work = WORK, **more: float) -> RunState:
         state = measure(begun([EAGER, GRAPH]), {EAGER: eager_s, GRAPH: graph_s})
-        state = told(state, work, EAGER, GRAPH)
+        state = with_work(state, work, EAGER, GRAPH)
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), **more)))
         return state
 
@@ -244,7 +244,7 @@ class TestClaims:
         for cost, word in ((50e-6, "impossible"), (500e-6, "untestable")):
             state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024, 4_096))
             measure(unavailable(state, GPU_GRAPH), {GRAPH: cost})
-            told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+            with_work(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
             assert judge(claim, state).verdict == word
 
     def test_a_claim_about_copies_too_short_to_matter_is_impossible(self) -> None:
@@ -258,7 +258,7 @@ class TestClaims:
         for size, word in ((4e6, "impossible"), (40e6, "untestable")):
             state = measure(unavailable(begun([zlib, gpu], gpu=False), gpu), {zlib: 0.2})
             phases(state, zlib, copy_out=1e-3, compress=0.198, copy_in=1e-3)
-            told(state, Work(inputs=size, to_host=size, host_only=True), zlib, gpu)
+            with_work(state, Work(inputs=size, to_host=size, host_only=True), zlib, gpu)
             assert judge(claim, state).verdict == word
 
     def test_a_gpu_claim_against_a_host_library_is_judged_by_the_bound(self) -> None:
@@ -270,12 +270,12 @@ class TestClaims:
         for host_s, word in ((0.5, "confirmed"), (5e-3, "untestable")):
             state = unavailable(begun([zlib, gpu_zlib, gpu], gpu=False), gpu_zlib, gpu)
             measure(state, {zlib: host_s})
-            told(state, Work(inputs=4e6, to_host=4e6, host_only=True), zlib, gpu_zlib)
-            told(state, Work(flop=5e6, inputs=4e6, outputs=1e6), gpu)
+            with_work(state, Work(inputs=4e6, to_host=4e6, host_only=True), zlib, gpu_zlib)
+            with_work(state, Work(flop=5e6, inputs=4e6, outputs=1e6), gpu)
             assert judge(Claim(text="t", when=when), state).verdict == word
 
     def test_no_prediction_is_made_on_a_machine_with_a_gpu(self) -> None:
-        state = told(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-4}), Work(flop=1.0), GRAPH, GPU_GRAPH)
+        state = with_work(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-4}), Work(flop=1.0), GRAPH, GPU_GRAPH)
         assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=9)), state).verdict == "undecided"
 
 
@@ -293,7 +293,7 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
     fifth in any dtype.
     """
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
-    state = finish(told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
+    state = finish(with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
     assert [arm.arm for arm in measured(state, 0)] == [EAGER]
     assert "does not do the work" in answer(state)
     gone, kept = (next(a for a in summarise(state).arms if a.id == arm.id) for arm in (GRAPH, EAGER))
@@ -307,20 +307,20 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
     """The peak may have been measured on a busy machine, and with another matrix product than the arm's."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
-    told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
+    with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_fewer_operations_than_usual_raise_no_suspicion() -> None:
     """If a faster algorithm is known, only the operations that every algorithm needs count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
-    told(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
+    with_work(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_the_rate_and_the_share_of_the_roof_count_the_same_operations() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
-    told(state, Work(flop=1e9, least_flop=1e7, inputs=1.0, outputs=1.0), EAGER, GRAPH)
+    with_work(state, Work(flop=1e9, least_flop=1e7, inputs=1.0, outputs=1.0), EAGER, GRAPH)
     found = reach(state, state.arms[EAGER.id], 0)
     assert found is not None and found.flop_per_s == pytest.approx(1e7 / 20e-3, rel=0.1)
     assert found.least is not None and found.share == pytest.approx(found.least.work_s / 20e-3, rel=0.1)

@@ -232,19 +232,20 @@ def test_without_landlock_the_doctor_says_so_and_the_list_of_ops_decides(tf, tmp
     made.saved("good", lambda x: {"y": x * 2})
     made.saved("writes", made.writes)
 
-    def told(*words: str) -> subprocess.CompletedProcess[str]:
+    def run_without(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT, *words]
         where = {"env": environment(tmp_path / "data"), "cwd": tmp_path}
         return subprocess.run(command, capture_output=True, text=True, timeout=200, **where)
 
     assert (
-        told(sys.executable, "-c", "from tuilab import landlock; print(landlock.version())").stdout == "0\n"
+        run_without(sys.executable, "-c", "from tuilab import landlock; print(landlock.version())").stdout
+        == "0\n"
     )
-    doctor = " ".join(told(*TUILAB, "doctor").stdout.split())
+    doctor = " ".join(run_without(*TUILAB, "doctor").stdout.split())
     assert "this kernel has no Landlock" in doctor, doctor
     assert sandbox.probe(0).detail.partition(" (")[0] in doctor
     assert "Without Landlock" in (Path(__file__).parents[2] / "SECURITY.md").read_text()
-    assert told(*TUILAB, "explain", str(models / "good")).returncode == 0
-    refused = told(*TUILAB, "explain", str(models / "writes"))
+    assert run_without(*TUILAB, "explain", str(models / "good")).returncode == 0
+    refused = run_without(*TUILAB, "explain", str(models / "writes"))
     assert refused.returncode == 2 and "WriteFile" in refused.stderr and "--trust" in refused.stderr
     assert os.listdir(outside) == []

@@ -28,7 +28,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
+def worker_answers(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
     """Return a list of the answers that the worker gives, which the test fills."""
     answers: list[msgspec.Struct] = []
 
@@ -45,16 +45,16 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
     return answers
 
 
-def test_each_check_prints_a_line_with_its_figure_and_limit(told: list[msgspec.Struct]) -> None:
-    told += [GOOD, BAD, summary(GOOD, BAD)]
+def test_each_check_prints_a_line_with_its_figure_and_limit(worker_answers: list[msgspec.Struct]) -> None:
+    worker_answers += [GOOD, BAD, summary(GOOD, BAD)]
     done = CliRunner().invoke(selftest.selftest, [])
     assert done.exit_code == FINDINGS
     assert "ok      a-a" in done.output and "0.025  (≤ 5%)" in done.output
     assert "FAILED  drift" in done.output and "the end" in done.output
 
 
-def test_json_is_one_object(told: list[msgspec.Struct]) -> None:
-    told += [GOOD, summary(GOOD)]
+def test_json_is_one_object(worker_answers: list[msgspec.Struct]) -> None:
+    worker_answers += [GOOD, summary(GOOD)]
     done = CliRunner().invoke(selftest.selftest, ["--json"])
     assert done.exit_code == DONE
     printed = json.loads(done.output)
@@ -63,7 +63,7 @@ def test_json_is_one_object(told: list[msgspec.Struct]) -> None:
     assert printed["passed"] is True
 
 
-def test_an_interrupted_self_test_is_an_error(told: list[msgspec.Struct]) -> None:
-    told += [GOOD]
+def test_an_interrupted_self_test_is_an_error(worker_answers: list[msgspec.Struct]) -> None:
+    worker_answers += [GOOD]
     with pytest.raises(WorkerError, match="without its summary"):
         selftest.with_lab(lambda lab: selftest.ask(lab, selftest.Selftest()))

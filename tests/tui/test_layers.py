@@ -23,7 +23,7 @@ LAYERS = [
 ]
 
 
-def told(app, mode: str, first: str = "") -> None:
+def report_layers(app, mode: str, first: str = "") -> None:
     """Apply reports from a real worker about a model's graph arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
@@ -44,7 +44,7 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         await press(pilot, app, "r 4")
         table = app.screen.query_one(LayerTable)
         assert not table.display, "other workloads have no layers"
-        told(app, "graph")
+        report_layers(app, "graph")
         await rest(pilot, app)
         assert table.display and picture(app) == shows(name="layers")
         assert [layer.name for layer in table.rows] == [*(name for name, *_ in LAYERS), "outside layers"]
@@ -58,7 +58,7 @@ async def test_a_small_screen_shows_most_arms_and_the_cursor_brings_in_the_rest(
     app = lab(tmp_path, rounds=24)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r 4")
-        told(app, "graph")
+        report_layers(app, "graph")
         await rest(pilot, app)
         labels = [arm.label for arm in app.lab.state.shown.arms.values()]
         app.screen.query_one(Phases).focus()
@@ -89,8 +89,8 @@ async def test_the_layers_belong_to_the_arm_under_the_cursor(tmp_path: Path):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (100, 30)) as pilot:
         await press(pilot, app, "r 4")
-        told(app, "graph")
-        told(app, "eager", "eager/")
+        report_layers(app, "graph")
+        report_layers(app, "eager", "eager/")
         await rest(pilot, app)
         table, seen = app.screen.query_one(LayerTable), set()
         app.screen.query_one(Phases).focus()

@@ -33,7 +33,7 @@ ROOFS = Roofs(
 )
 
 
-def told(app: TestLab) -> None:
+def report_run(app: TestLab) -> None:
     """Apply reports from a real worker about the current run, apart from its figures."""
     state = app.lab.state.shown
     for arm in state.arms.values():
@@ -55,11 +55,11 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
     async with opened(app, (80, 24), each=True) as pilot:
         await press(pilot, app, "r w")
         assert "is unknown" in picture(app)
-        told(app)
+        report_run(app)
         await press(pilot, app, "w")
         assert picture(app) == shows(name="run")
         await press(pilot, app, "s")
-        told(app)
+        report_run(app)
         await press(pilot, app, "w")
         assert picture(app) == shows(name="sweep")
         await press(pilot, app, "3")
@@ -93,7 +93,7 @@ async def test_a_shortened_answer_still_says_what_a_gpu_could_give(tmp_path: Pat
     async with opened(app, size, each=True) as pilot:
         await press(pilot, app, "s")
         assert gpu not in text(app), "nothing is known of it yet"
-        told(app)
+        report_run(app)
         await press(pilot, app, "w")
         assert re.search(rf"{gpu} [0-9.,]+ to [0-9.,]+×  A: more", text(app))
         await press(pilot, app, "A")

@@ -45,7 +45,7 @@ class RunController:
         self._sliding = False
         self._dragged = False
         self.painting = Painting(state, lambda painted: self._spawn(self.runner.send(painted)))
-        self.playback = Playback(state, self._show, self._told)
+        self.playback = Playback(state, self._show, self._notify)
         self._closed = False
 
     @cached_property
@@ -96,7 +96,7 @@ class RunController:
 
         return end
 
-    def _told(self, change: Change, event: Event | None = None) -> None:
+    def _notify(self, change: Change, event: Event | None = None) -> None:
         for listener in list(self._listeners):
             listener(change, event)
 
@@ -133,7 +133,7 @@ class RunController:
             self._spawn(self._queue(state.request(budget, sweep, slid=slid)))
         if state.worker.phase == "down":
             self._spawn(self.start())
-        self._told(Change.WORKER)
+        self._notify(Change.WORKER)
         return True
 
     async def _queue(self, request: Measure) -> None:
@@ -156,7 +156,7 @@ class RunController:
         self._spawn(self.runner.start())
         if state.settings is not None and (known := state.hosts.reach(state.settings.file)):
             state.change(state.settings.at_device(EVERYWHERE, known, state.hosts.environments))
-        self._told(Change.SETTINGS)
+        self._notify(Change.SETTINGS)
         return new
 
     def stop(self) -> bool:
@@ -171,7 +171,7 @@ class RunController:
             self._spawn(self.runner.cancel(state.asked))
         else:
             return False
-        self._told(Change.WORKER)
+        self._notify(Change.WORKER)
         return True
 
     # Settings
@@ -181,7 +181,7 @@ class RunController:
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
-            self._told(Change.FIGURES | Change.WORKER)
+            self._notify(Change.FIGURES | Change.WORKER)
 
     def set(self, settings: Settings, final: bool = True) -> None:
         """Apply new settings; with live sliders, measure them after `REST_S` seconds without a change.
@@ -191,7 +191,7 @@ class RunController:
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
         if changed:
-            self._told(Change.SETTINGS)
+            self._notify(Change.SETTINGS)
         if final and (changed or dragged):
             self._rested()
 
@@ -200,7 +200,7 @@ class RunController:
 
         now: measure at once. quiet: do not measure.
         """
-        self._told(Change.SETTINGS)
+        self._notify(Change.SETTINGS)
         if quiet:
             return
         if now and self.rerun:
@@ -229,7 +229,7 @@ class RunController:
         """Apply a worker's event to the state, and notify the listeners of the change."""
         if self.painting.hold(self.receive, event):
             return
-        self._told(self.state.apply(event), event)
+        self._notify(self.state.apply(event), event)
         wanted = self.state.wanted
         if wanted is not None and self.state.machine is not None:
             self.state.wanted = None
@@ -238,7 +238,7 @@ class RunController:
     def _show(self, event: Event) -> None:
         """Apply an event that did not come from the worker."""
         if not self.painting.hold(self._show, event):
-            self._told(self.state.apply(event))
+            self._notify(self.state.apply(event))
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         if self._closed:

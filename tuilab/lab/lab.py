@@ -210,7 +210,7 @@ class Lab(RunController):
 
     def changed(self, change: Change) -> None:
         """Notify every listener of a change without an event, such as a change in which arms are drawn."""
-        self._told(change)
+        self._notify(change)
 
     def receive(self, event: Event) -> None:
         """Apply a worker's event; at the end of a run, first add the range of similar runs."""
@@ -228,13 +228,13 @@ class Lab(RunController):
             self.receive(RoofsKnown(run=run, roofs=found))
             self.saved.conclude(run)
 
-    def _told(self, change: Change, event: Event | None = None) -> None:
+    def _notify(self, change: Change, event: Event | None = None) -> None:
         if event is not None:
             self.questions.receive(event)
             self.saved.receive(event)
             self._note(event)
             roofs.learn(event)
-        super()._told(change, event)
+        super()._notify(change, event)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, WorkerExited):

@@ -121,7 +121,7 @@ def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [roof and roof.share for roof in roofs] == [None, None]
     assert all(roof is not None and "reached" in roof.roof for roof in roofs)
 
-    def told(share: float) -> Check:
+    def check_share(share: float) -> Check:
         for name, value in {"measure_roofs": slow, "by_round": [{0: 1.0}], "under": state}.items():
             monkeypatch.setattr(surroundings, name, lambda *_, value=value: value)
         roof = SimpleNamespace(share=share, roof="1 GB/s memory")
@@ -132,8 +132,8 @@ def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
         )  # fmt: skip
         return surroundings.shares(SimpleNamespace(tf=tf, machine=MACHINE, check_question=None))  # type: ignore[arg-type]
 
-    assert told(0.97).passed and not told(1.01).passed
-    assert told(5.57).figure == 5.57 and "at most 557% of a roof" in told(5.57).message
+    assert check_share(0.97).passed and not check_share(1.01).passed
+    assert check_share(5.57).figure == 5.57 and "at most 557% of a roof" in check_share(5.57).message
 
 
 @pytest.mark.parametrize(("apart", "passes"), [(0.0, True), (0.3, False), (-0.3, False)])
@@ -188,8 +188,8 @@ def runs_of(spread: float, seed: int = 1) -> decisions.Noise:
 def test_the_limits_of_a_machine_follow_from_its_noise() -> None:
     quiet, uneven = runs_of(0.01), runs_of(0.06)
     assert quiet.least() < 0.02 < 0.05 < uneven.least()  # type: ignore[operator]
-    assert quiet.told(0.05) > 0.99 > 0.85 > uneven.told(0.05)  # type: ignore[operator]
-    assert 0.8 < uneven.told(uneven.least()) < 0.97  # type: ignore[operator,arg-type]
+    assert quiet.detection_rate(0.05) > 0.99 > 0.85 > uneven.detection_rate(0.05)  # type: ignore[operator]
+    assert 0.8 < uneven.detection_rate(uneven.least()) < 0.97  # type: ignore[operator,arg-type]
     assert uneven.seconds_for(0.02) > 5 * uneven.run_s  # type: ignore[operator]
     assert "detects a difference of" in decisions.resolution(uneven).message  # type: ignore[union-attr]
     assert decisions.Noise().least() is None and decisions.resolution(decisions.Noise()) is None

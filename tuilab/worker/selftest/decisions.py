@@ -51,7 +51,7 @@ class Noise:
         known = [least for least in found if least is not None]
         return statistics.median(known) if known else None
 
-    def told(self, difference: float) -> float | None:
+    def detection_rate(self, difference: float) -> float | None:
         """Return the share (0 to 1) of these runs that detect a difference of that size, added to one
         side.
         """
@@ -116,7 +116,7 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     ]
     hits = sum(estimate.is_slower for estimate in found)
     middle = statistics.median(estimate.ratio for estimate in found)
-    expected = noise.told(SLOWER)
+    expected = noise.detection_rate(SLOWER)
     fewest = wanted(expected, runs, len(noise.runs))
     message = (
         f"5% more work was detected in {hits} of {runs} runs, with a median estimate of {percent(middle - 1)}"
