@@ -46,13 +46,17 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
     programs.keep(store, "w1111", page(0.5, 0.5))
     programs.keep(store, "w1111", page(0.095, 0.83, "input-bound"))
     programs.keep(store, "w2222", page(0.021, 0.08))
-    assert {name for name, _ in programs.listed(store)} == {"w1111", "w2222"}
+    other = msgspec.structs.replace(page(0.021, 0.08), command=("python", "fit.py", "3"))
+    programs.keep(store, "w3333", other)
+    assert {name for name, _ in programs.listed(store)} == {"w1111", "w2222", "w3333"}
     store.close()
     assert (
         "95.0 ms → 21.0 ms a step\nwaiting for input 83% → 8%\n"
         in here("history", "compare", "w1", "w2").stdout
     )
     assert "fixed: input-bound" in here("history", "compare", "w1", "w2").stdout
+    differs = "! different commands: python train.py and python fit.py 3\n"
+    assert differs in here("history", "compare", "w1", "w3").stdout
     listed = here("history", "programs").stdout
     assert "w1111" in listed and "python train.py" in listed and "95.0 ms" in listed
     assert (
@@ -65,7 +69,7 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
     assert len(msgspec.json.decode(out.read_bytes(), type=Together).programs) == 2
     assert "--fail-o" in here("watch", "--open", "w1", "--fail-o", "any").stderr
     assert here("watch", "--open", "w1", "--fail-on", "any").returncode == 1
-    assert here("export", "w3").returncode == here("export", "w").returncode == 2
+    assert here("export", "w4").returncode == here("export", "w").returncode == 2
     with pytest.raises(InputError):
         programs.find(Store.open(), "w9")
 

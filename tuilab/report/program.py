@@ -266,8 +266,15 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 
 
 def compared(a: Page, b: Page) -> list[str]:
-    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`."""
+    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`.
+
+    Lines that start with `!` say what else differs, which may explain the difference.
+    """
     out = []
+    if a.command != b.command:
+        out.append(f"! different commands: {' '.join(a.command)} and {' '.join(b.command)}")
+    if a.host != b.host:
+        out.append(f"! different hosts: {a.host} and {b.host}")
     if a.steps.median_s and b.steps.median_s:
         one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))
         intervals = a.steps.ci95_s, b.steps.ci95_s
