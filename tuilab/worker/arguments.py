@@ -204,6 +204,10 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
             found[each.name] = _shaped(spec, each.name)
         elif each.default is each.empty:
             lacking.append(each.name)
+    kinds = {each.kind for each in accepts.parameters.values()}
+    if by_name and not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
+        takes = ", ".join(accepts.parameters) or "no argument"
+        raise InputError(name, next(iter(by_name)), takes, f"--input {next(iter(by_name))}: it takes {takes}")
     if lacking and not given and (example := _example(target, name, scope)) is not None:
         return Arguments(*example, bound=frozenset(accepts.parameters))
     if lacking:
@@ -213,14 +217,10 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
             raise InputError(name, whole[0], expected, f"{whole[0]} needs {expected}")
         raise ShapesNeededError(name, lacking)
     args, kwargs = _split_positional(accepts, found)
-    kinds = {each.kind for each in accepts.parameters.values()}
     if by_name and inspect.Parameter.VAR_KEYWORD in kinds:
         kwargs |= by_name
-    elif by_name and inspect.Parameter.VAR_POSITIONAL in kinds:
-        args += tuple(by_name.values())
     elif by_name:
-        takes = ", ".join(accepts.parameters) or "no argument"
-        raise InputError(name, next(iter(by_name)), takes, f"--input {next(iter(by_name))}: it takes {takes}")
+        args += tuple(by_name.values())
     if not args and not kwargs:
         return None
     return Arguments(args, kwargs, _parameters((args, kwargs)), frozenset(found))
