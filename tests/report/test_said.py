@@ -22,7 +22,7 @@ from tuilab.report.explained import op_text, scenario_text
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, text
 from tuilab.report.machines import machines_text
 from tuilab.report.profiled import profile_text
-from tuilab.report.program import compared, page_text
+from tuilab.report.program import compared, gained, page_text
 from tuilab.report.roofs import roofs_text
 from tuilab.report.svg import svg
 from tuilab.report.sweep import _compared, in_powers_of_two
@@ -145,6 +145,17 @@ def test_a_watched_program_is_printed():
         "other <0.1% → 0%",
         "fixed: input-bound",
     ]
+
+
+def test_a_limit_above_what_is_saved_is_named_with_it():
+    """24 s of 29 s are saved: 5.8x as fast. The interval of the share reaches the whole step."""
+    found = Bottleneck(
+        code="eager-step", message="", file="train.py", line=3, share=0.95, gain_at_most=20.0,
+        gain_ci95=(10.0, 100.0), program_share=24 / 29, saves_s=24.0,
+    )  # fmt: skip
+    assert gained(found) == "saves about 24.0 s and speeds up the program about 5.80× and at most 7.27×"
+    alone = replace(found, gain_ci95=None)
+    assert gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():

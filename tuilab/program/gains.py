@@ -25,11 +25,22 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
+    # A share whose interval reaches the whole step gives no limit for the step.
+    step = most if most < 1 / (1 - LARGEST) - ROUNDING else None
     if finding.program_share is None:
-        return AtMost(step=most)
+        return AtMost(step=step)
     return AtMost(
-        program=of_program(finding, most), step=most if finding.code not in OF_THE_PROGRAM else None
+        program=of_program(finding, most), step=step if finding.code not in OF_THE_PROGRAM else None
     )
+
+
+def about(finding: Bottleneck) -> float | None:
+    """Return how many times as fast the program runs without its share of the finding; None if unknown, or if
+    the change has been tried.
+    """
+    if finding.saves_s is None or finding.tried is not None or not finding.program_share:
+        return None
+    return 1 / (1 - min(finding.program_share, LARGEST))
 
 
 def of_program(finding: Bottleneck, step: float) -> float | None:
@@ -68,5 +79,6 @@ OUTSIDE = ("python", "waiting for input")
 """Parts of a step that are outside the call of its function."""
 LARGEST = 0.99
 """Maximum share of the program that a fix can save, because some time always remains."""
+ROUNDING = 1e-6
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

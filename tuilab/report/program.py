@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import at_most
+from tuilab.program.gains import about, at_most
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -184,9 +184,14 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
+CLEARLY = 1.05
+"""Ratio of two gains above which a sentence names both."""
+
+
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program at most 1.1×, the step at most 21.5×`.
 
+    If the limit of the program is larger than what those seconds give, both are named.
     The text continues a sentence that starts with `Fixing it`. Returns "" without a known bound.
     """
     most = at_most(finding)
@@ -195,12 +200,14 @@ def gained(finding: Bottleneck) -> str:
     lines = []
     if finding.saves_s is not None:
         lines.append(f"saves about {seconds(finding.saves_s, finding.saves_s / 50)}")
-    gains = [
-        f"the {name} at most {times(gain)}"
-        for name, gain in (("program", most.program), ("step", most.step))
-        if gain
-    ]
-    lines.append(f"speeds up {', '.join(gains)}")
+    program = f"at most {times(most.program)}" if most.program else ""
+    expected = about(finding)
+    if expected is not None and most.program is not None and most.program > CLEARLY * expected:
+        program = f"about {times(expected)} and {program}"
+    gains = [f"the program {program}"] if program else []
+    gains += [f"the step at most {times(most.step)}"] if most.step else []
+    if gains:
+        lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
     return f"{' and '.join(lines)}{part}"
 
