@@ -155,7 +155,9 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     )  # fmt: skip
     assert gained(found) == "saves about 24.0 s and speeds up the program about 5.80× and at most 7.27×"
     alone = replace(found, gain_ci95=None)
-    assert gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
+    assert (
+        gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
+    )
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():
