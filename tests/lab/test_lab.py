@@ -78,7 +78,7 @@ async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp
         said = results[-1].confidence.alike
         fastest = min((arm for arm in results[0].arms if arm.median_s), key=lambda arm: arm.median_s)
         assert said.startswith(
-            f"In 6 runs with these settings on this machine, including this one, {fastest.label} took "
+            f"In 6 runs (this one included) with these settings on this machine, {fastest.label} took "
         )
         assert said in interval_line(results[-1])
         alike = made.history.state("last").alike

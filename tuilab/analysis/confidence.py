@@ -84,7 +84,7 @@ def _describe_similar_runs(state: RunState) -> str:
     ends = f"{seconds(alike.low_s)} to {seconds(alike.high_s)}"
     label = state.arms[alike.arm].label
     return (
-        f"In {alike.runs} runs with these settings on this machine, including this one, {label} took {ends}"
+        f"In {alike.runs} runs (this one included) with these settings on this machine, {label} took {ends}"
     )
 
 

@@ -79,7 +79,13 @@ def probe(found: Environment) -> Probe:
         return Probe("environment", "ok", "no environment variable that affects GPUs is set")
     listed = "  ".join(f"{name}={value or chr(39) * 2}" for name, value in found.variables.items())
     if found.hides_all:
-        return Probe("environment", "fail", f"{VISIBLE}={found.visible!r} hides every GPU; set: {listed}")
+        return Probe(
+            "environment", "fail", f"{VISIBLE}={found.visible!r} hides every GPU; variables set: {listed}"
+        )
     if found.variables.get("CUDA_LAUNCH_BLOCKING") == "1":
-        return Probe("environment", "warn", f"CUDA_LAUNCH_BLOCKING=1 slows every kernel; set: {listed}")
+        return Probe(
+            "environment",
+            "warn",
+            f"CUDA_LAUNCH_BLOCKING=1 makes every kernel launch wait; variables set: {listed}",
+        )
     return Probe("environment", "ok", listed)

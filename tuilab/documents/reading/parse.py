@@ -109,7 +109,7 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
     except SyntaxError as error:
         return max(0, (error.lineno or 1) - 1), f"{NOT_PYTHON}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
-        return 0, f"not readable as Python: {type(error).__name__}"
+        return 0, f"cannot be parsed as Python: {type(error).__name__}"
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":

@@ -104,7 +104,7 @@ def _zygote() -> Iterator[socket.socket]:
         try:
             here.settimeout(LONGEST_S)
             if not here.recv(64):
-                raise OSError("the zygote process exited while it started")
+                raise OSError("the zygote process exited during start-up")
             yield here
         finally:
             process.kill()
