@@ -38,7 +38,7 @@ def machine(tmp_path: Path, stub: Path, framework: Path) -> Machine:
 
 @pytest.fixture
 def no_driver() -> None:
-    """Skip situations that need a loader that finds no libcuda, on a machine that has one."""
+    """Skip tests that need libcuda to be missing, if this machine has it."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -54,8 +54,8 @@ def test_unknown_figures_are_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""Products of square matrices with PyTorch 2.7 to 2.9, contributed by the owners of the GPUs. Each is the
-best of five sizes.
+"""Rates of square matrix products with PyTorch 2.7 to 2.9, contributed by owners of the GPUs. Each is the best
+of five sizes.
 """
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),

@@ -152,8 +152,8 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
         for key in binding.key.split(",")
         if key in everywhere
     }
-    # The digits answer the demo's question, as its own line says. A page's lists are never shown together
-    # with the lab's panels.
+    # Allowed overlaps: during a demo the digits answer its question, as the demo bar explains; lists on pages
+    # are never shown together with the lab's panels.
     assert own == {("DemoBar", "1"), ("DemoBar", "2"), ("DemoBar", "3"), ("DemoBar", "e"), ("Arms", "o"), ("Arms", "a"),
                    ("RunsTable", "a"), ("Findings", "p")}  # fmt: skip
 
@@ -188,7 +188,7 @@ async def test_the_keys_of_the_lab_work_on_sliders_and_pictures(tmp_path, size):
 async def test_opening_a_view_moves_the_focus_there_and_its_filter_opens_from_the_sliders(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        # If no list of presets is visible, enter has moved the focus to the sliders.
+        # If the list of presets is hidden, enter moves the focus to the sliders, so 6 is pressed twice.
         await press(pilot, app, "enter 6" if size[0] >= 120 else "enter 6 6")
         preset = app.screen.lab.state.settings.preset
         groups = app.screen.views.view.query_one(OptionList)

@@ -107,7 +107,7 @@ def test_a_run_marked_to_be_kept_finishes_without_a_reader(tmp_path, store):
     process.stderr.close()
     assert collect(store, tmp_path) == Found(finished=("r1",))
     assert store.runs()[0].status == "ok"
-    # Read from the start of the file, so that unread events are included.
+    # The run was read from the start of its file, so it includes the events that nobody read from the pipe.
     assert store.state("r1").rounds == 20
     assert not list(tmp_path.glob("r1*"))
 

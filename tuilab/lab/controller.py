@@ -148,7 +148,7 @@ class RunController:
         """Also measure on another host from now on; return False if the host was already added. Raises
         InputError.
 
-        environment: an environment of this machine, as the user wrote it; the runner must know it.
+        environment: a Python environment on this machine, as the user typed it; the runner must already know it.
         """
         state = self.state
         new = state.hosts.add(name, environment)

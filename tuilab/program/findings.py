@@ -141,7 +141,7 @@ def _finding(
         saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
         if most_s is not None or share is None:
-            # The time of unknown place may be part of it too.
+            # Time that could not be attributed to a line may belong to this finding too.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
             ends = gain_at_most, max(gain_at_most, factor(most / case.of.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
@@ -986,7 +986,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
-    # XLA must save more than it takes to compile the graph, in the steps of this program.
+    # Over this program's steps, XLA must save more time than it spends compiling the graph.
     compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
     saved = started * step - COMPILED_CALL_S
     pays = saved > 0 and saved * of.stepping_s / step > compile_s

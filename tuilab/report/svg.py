@@ -6,7 +6,7 @@ from html import escape
 from tuilab.report.axes import Limits, limits, place, ticks
 from tuilab.report.chart import Chart, Series, Thinned, Vertical
 
-# Okabe and Ito's palette, distinguishable with any common color vision.
+# Okabe and Ito's palette, distinguishable with all common types of color blindness.
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F", "#555555")
 MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340

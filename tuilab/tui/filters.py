@@ -27,11 +27,11 @@ def asciify(text: str) -> str:
     """Return the text in ASCII, with the same number of cells."""
     if text.isascii():
         return text
-    # The space after the sign provides the second cell that the sign needs.
+    # The space after the character provides the second cell that its replacement needs.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
-    # Characters that form one sign, such as a family emoji, take a different number of cells when drawn
-    # separately.
+    # Code points that form a single glyph, such as a family emoji, take a different number of cells when
+    # drawn separately.
     return plain[: cell_len(text)].ljust(cell_len(text), "?")
 
 

@@ -83,7 +83,7 @@ def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Se
     assert (told.copies, told.copied) == (3, 3 * BYTES)
     assert all(node.device == node.requested for node in rows(told))
     assert by_op(told, "MatMul").device == "CPU:1"
-    # An op that was merged from several is looked up under its original name.
+    # A merged op is looked up under the names of the ops that it replaced.
     assert all(node.gpu for node in rows(told) if node.op == "_UnaryOpsComposition")
     explained(told)
     assert seen(lambda: function(a)) == told

@@ -46,7 +46,7 @@ from tuilab.model.api import ApiTable
 
 # Maximum nesting of expressions, statements and calls. Each level takes a few of Python's stack frames.
 DEEPEST = 130
-# Maximum reading steps (one per node): a minimum, and an amount per node of the document's code.
+# Limit on interpreter steps: a base, plus an allowance per AST node of the document, up to MOST_STEPS.
 STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
 MOST_CALLS_DEEP = 12
 MOST_NOTES = 200

@@ -158,7 +158,7 @@ class Bench:
     disturbed: int = 0
     gpus: GpuWatch = field(default_factory=lambda: GpuWatch({}, ()))
     starts: Starts | None = None
-    """Calls that do nothing on the CPU, timed between the rounds; None if no bound was requested."""
+    """Times no-op calls on the CPU between the rounds; None if no lower bound was requested."""
     stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
     """Stopwatches by device; each waits for that device only."""
 

@@ -57,7 +57,7 @@ def of_graph(
 ) -> list[Found]:
     """Return doubts about missing work, from a comparison of a graph's trace with the ops that ran.
 
-    program: rough operations of the compiled module; XLA only. executed: counts the op types of a profiled
+    program: estimated operations of the compiled module; XLA only. executed: counts the op types of a profiled
     call; used if most of the work depends on constants only, which the runtime may fold after `nodes`.
     """
     function = case.function
@@ -96,7 +96,7 @@ def of_graph(
 
 
 class Asked:
-    """The work of a traced graph in rough operations: all, unused, and constant.
+    """The estimated operations of a traced graph: all, unused, and constant.
 
     Equal ops count once; `merged` holds the number of duplicates of each type, and `made` the total number of
     ops.
@@ -153,15 +153,15 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that was removed, minus the ops that ran beyond the live ops of their
-        type.
+        """Return the removable work that did not run, by op type. Of each type, ops that ran in excess of the
+        live ones count as kept.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 
 
 def _work(op: Any) -> float:
-    """Return the rough operations of an op, at least one for each result; unknown dimensions count as 32."""
+    """Estimate an op's operations, at least one for each result; unknown dimensions count as 32."""
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
     of = shaped(op, unknown=OF_UNKNOWN)
@@ -209,7 +209,7 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Return why a function that calls this Keras loop has no graph, and the step to return instead."""
+    """Explain why a function that calls this Keras loop cannot be measured as a graph, and name a step to use."""
     return (
         f"model.{name} is a loop around its own graphs, which a graph cannot contain; to measure one "
         f"step as a graph, return `lambda: {INSTEAD[name]}`"

@@ -120,7 +120,8 @@ def warm_up(
             break
     if settles_in and not warm:  # that many calls would have exceeded the time limit
         warm = steady(samples, visits[-1], limit_s)
-    # The last block alone may have been interrupted, and these figures determine how the turns are shared.
+    # Use several blocks, because any single one may have been interrupted. These figures determine how the
+    # turns are shared.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
     return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
 

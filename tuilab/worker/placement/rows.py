@@ -31,7 +31,7 @@ class Row:
 
     runs: the call dispatches this op, or its graphs contain it. works: it computes rather than only passing
     data on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic:
-    rough operations of an XLA program; None if unknown.
+    estimated number of operations in an XLA program; None if unknown.
     """
 
     node: Node

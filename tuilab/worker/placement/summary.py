@@ -23,8 +23,8 @@ class Observation:
     ran. ops: ops run per call, as dispatched or in the optimised graphs, excluding those inside XLA programs
     and tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies
     between devices per call. reason: why the requested device did not compute, "" if it did. forecast: the
-    ops that a GPU would run with this build. arithmetic: rough operations of its XLA programs; None if there
-    is none or one is unknown.
+    ops that a GPU would run with this build. arithmetic: estimated number of operations in its XLA programs;
+    None if there is no program or one is unknown.
     """
 
     nodes: tuple[Node, ...]
