@@ -46,8 +46,8 @@ def with_lab(
     """Open the lab, run `act`, and close the lab.
 
     Raises the errors of `act`, and KeyboardInterrupt if there was nothing to stop. environments: the Python
-    environments on this machine that `hosts` refers to, in addition to `--python`. forks: whether the command will measure in
-    forked processes. scope: files that the first worker may open.
+    environments on this machine that `hosts` refers to, in addition to `--python`. forks: whether the
+    command will measure in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments

@@ -148,7 +148,8 @@ class RunController:
         """Also measure on another host from now on; return False if the host was already added. Raises
         InputError.
 
-        environment: a Python environment on this machine, as the user typed it; the runner must already know it.
+        environment: a Python environment on this machine, as the user typed it; the runner must already
+        know it.
         """
         state = self.state
         new = state.hosts.add(name, environment)

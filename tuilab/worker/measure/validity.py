@@ -57,8 +57,9 @@ def of_graph(
 ) -> list[Found]:
     """Return doubts about missing work, from a comparison of a graph's trace with the ops that ran.
 
-    program: estimated operations of the compiled module; XLA only. executed: counts the op types of a profiled
-    call; used if most of the work depends on constants only, which the runtime may fold after `nodes`.
+    program: estimated operations of the compiled module; XLA only. executed: counts the op types of a
+    profiled call; used if most of the work depends on constants only, which the runtime may fold after
+    `nodes`.
     """
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
@@ -209,7 +210,9 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Explain why a function that calls this Keras loop cannot be measured as a graph, and name a step to use."""
+    """Explain why a function that calls this Keras loop cannot be measured as a graph, and which step to use
+    instead.
+    """
     return (
         f"model.{name} is a loop around its own graphs, which a graph cannot contain; to measure one "
         f"step as a graph, return `lambda: {INSTEAD[name]}`"

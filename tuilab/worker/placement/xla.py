@@ -64,8 +64,8 @@ def _name_op(op_type: str | None, name: str | None) -> str:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return the estimated number of operations in an optimised HLO text; None if it contains a loop, branch or library
-    call, whose operations are unknown.
+    """Return the estimated number of operations in an optimised HLO text; None if it contains a loop,
+    branch or library call, whose operations are unknown.
 
     Counts two per element and contracted position of a product or convolution, fifty per element of a
     transform, one per element of any other op, and zero for ops that only move or name values.
