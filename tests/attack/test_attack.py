@@ -131,14 +131,16 @@ def in_a_page(
     url, deadline = "", time.monotonic() + 60
     while not url and time.monotonic() < deadline:
         time.sleep(0.05)
-        url = (re.findall(r" is at (\S+);", (place / "log").read_text()) or [""])[0]
+        url = (re.findall(r" is at (\S+)\n", (place / "log").read_text()) or [""])[0]
+    assert url, (place / "log").read_text()
 
     async def page() -> None:
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
-            while True:
+            while program.poll() is None:
                 with contextlib.suppress(aiohttp.ClientError):
                     await client.get(url)
                     break
+                await asyncio.sleep(0.1)
             address = f"http://{url.split('/')[2]}/ws?width=120&height=40"
             async with client.ws_connect(address) as socket:
                 while not socket.closed and program.poll() is None:

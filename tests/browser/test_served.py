@@ -57,7 +57,7 @@ def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
     environment = {**os.environ, "TUILAB_DATA": knowing(folder), "XDG_CONFIG_HOME": str(folder)}
     command = [sys.executable, "-m", "tuilab", "serve", "--port", str(port), *more]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    url = process.stderr.readline().split(" is at ")[1].split(";")[0]
+    url = process.stderr.readline().split(" is at ")[1].strip()
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
