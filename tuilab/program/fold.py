@@ -2,12 +2,12 @@
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 
-from tuilab.analysis.statistics import estimate
+from tuilab.analysis.statistics import Estimate, estimate
 from tuilab.model import program as p
 from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
@@ -191,6 +191,8 @@ class Process:
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer, and of the whole process."""
+    _durations: tuple[object, Mapping[int, float]] | None = field(default=None, repr=False, compare=False)
+    _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
 
     def apply(self, told: p.Told) -> None:
         """Apply one message. For a window, the caller reads the file and passes it to `looked`."""
@@ -312,11 +314,18 @@ class Process:
         library = function is not None and not function.own and "keras" in function.file
         return "keras" if library else "tf.function"
 
-    def durations(self) -> dict[int, float]:
+    def durations(self) -> Mapping[int, float]:
         """Return the seconds from the start of each step to that of the next, by the step's number.
 
         Excludes steps inside a profiler window and steps that traced, unless there are no others.
         """
+        steps = self.steps
+        seen = steps is self.loops, steps.n, len(steps.ends), len(steps.traced), len(self.opened)
+        if self._durations is None or self._durations[0] != seen:  # a page asks several times
+            self._durations = seen, self._find_durations()
+        return self._durations[1]
+
+    def _find_durations(self) -> dict[int, float]:
         if self.steps is self.loops:  # many iterations pass between two windows
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
         calls, out, at = self.steps, dict[int, float](), 0
@@ -384,7 +393,10 @@ class Process:
         """Return the number of steps, and their median time with its interval."""
         if not self.kind:
             return p.StepTimes()
-        found = estimate(list(self.durations().values()))
+        took = self.durations()
+        if self._estimate is None or self._estimate[0] is not took:
+            self._estimate = took, estimate(list(took.values()))
+        found = self._estimate[1]
         if found is None:
             return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name)
         low, high = getattr(found, "low", None), getattr(found, "high", None)
