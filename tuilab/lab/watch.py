@@ -40,7 +40,7 @@ from tuilab.runner.watched import end_as as end_as
 from tuilab.runner.watched import is_python as is_python
 
 BESIDE_S = 5.0
-KEPT_EVERY_S = 30.0
+KEPT_EVERY_S = 15.0
 """Seconds between saves of a growing page in the history."""
 MOST_READ = 12
 """Maximum number of profiler windows read per process, spread evenly; reading one takes about a second of CPU
