@@ -104,8 +104,6 @@ def test_watching_a_program_loads_no_lab():
         "tuilab.lab.settings",
         "tuilab.catalogue.load",
         "tuilab.cli.lab",
-        "tuilab.report.rows",
-        "tuilab.lab.several",
     }
 
 

@@ -14,12 +14,16 @@ from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.options import against_option, columns, not_over
 from tuilab.cli.said import broken
-from tuilab.lab.shown_program import ShownProgram
+from tuilab.lab.several import Several, follow, join_pages, lines_of, open_pages, serve, start_on_hosts
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.program import Code, Together
+from tuilab.report.program import programs_json, programs_text
+from tuilab.report.rows import wrapped
+from tuilab.tui.options import Options
+from tuilab.tui.start import open_lab
 
 LEAST_ATTACHED_S = 1.0
 USUAL_SIZE = (80, 24)
@@ -124,8 +128,6 @@ def watch(
         size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", far)
         if size is None:
             raise InputError("--far", far, "COLUMNSxROWS, as in 80x24")
-        from tuilab.lab.several import serve
-
         return serve(command, options, (int(size[1]), int(size[2])), folder)
     if kept or hosts:
         ended, pages = several(hosts, command, options, screen=screen)
@@ -134,18 +136,14 @@ def watch(
             program = attach(address, max(window, LEAST_ATTACHED_S))
         else:
             program = on_screen(command, options) if screen else watch_program(command, options)
-        ended, pages = program.exit_code or DONE, Together(programs=(program.page(),))
+        ended, pages = program.exit_code or DONE, join_pages([program.page()])
     sys.stdout.flush()
     with contextlib.ExitStack() as rest:  # write the JSON file even if the other file cannot be written
         if json_file is not None:
-            from tuilab.report.program import programs_json
-
             rest.callback(lambda: write_text(json_file, [programs_json(pages)]))
         if output is None and not (kept and screen):
             tell(pages, err=not kept)
         elif output is not None:
-            from tuilab.report.program import programs_text
-
             try:
                 write_text(output, [programs_text(pages) + "\n"])
             except OSError:
@@ -192,18 +190,9 @@ def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
 
 def tell(pages: Together, *, err: bool = True) -> None:
     """Print the pages to standard error if it is open."""
-    from tuilab.report.program import programs_text
-
     with contextlib.suppress(OSError, ValueError):
         text = programs_text(pages)
-        click.echo(broken(text) if err else fitted(text), err=err)
-
-
-def fitted(text: str) -> str:
-    """Wrap the text to the width of standard output."""
-    from tuilab.report.rows import wrapped
-
-    return "\n".join(wrapped(text.split("\n"), columns()))
+        click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
 
 
 def several(
@@ -212,25 +201,15 @@ def several(
     """Watch a program on these hosts, or open saved pages if there is no program; return exit code
     and pages.
     """
-    from tuilab.lab.several import Several, follow, lines_of, open_pages, start_on_hosts
-
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))
     live = start_on_hosts(hosts, command, options, size, lines)
     shown = Several(list(live.values())) if live else open_pages(command)
     if screen:
-        show(shown)
+        open_lab(Options(watching=shown))
         screen = False  # the lab has closed, so further output goes to the terminal
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
-
-
-def show(program: ShownProgram) -> None:
-    """Show the program in the lab until the user closes it."""
-    from tuilab.tui.options import Options
-    from tuilab.tui.start import open_lab
-
-    open_lab(Options(watching=program))
 
 
 def write(data: bytes) -> None:
@@ -245,7 +224,7 @@ def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:
-        show(watching)
+        open_lab(Options(watching=watching))
     finally:
         program = watching.leave()
     return program

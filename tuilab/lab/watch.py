@@ -46,9 +46,9 @@ MOST_READ = 12
 """Maximum number of profiler windows read per process, spread evenly; reading one takes about a second of CPU
 time.
 """
-READING, LEAST_READ = 0.01, 2
+READING, LEAST_READ = 0.03, 2
 """Share of the program's CPU time that reading its windows may take, and the number of windows of each kind
-of step that are read in any case: one while the program runs, and the last one.
+of step that are read in any case.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
@@ -108,9 +108,6 @@ class Watched:
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
     devices: Devices = field(default_factory=Devices)
-    _messages: int = 0
-    _built: tuple[object, Page] | None = None
-    """The latest page of a program that has ended, after the facts that decide it."""
 
     def sample(self) -> None:
         """Sample the devices if the program makes steps and the last sample is at least a second old."""
@@ -122,7 +119,6 @@ class Watched:
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
         """Handle a message from the process with that number."""
-        self._messages += 1
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
         self.processes[number].apply(told)
@@ -140,17 +136,14 @@ class Watched:
                 for _, old in files[1::2]:
                     old.unlink(missing_ok=True)
                 del files[1::2]
-            self.read(LEAST_READ - 1)
 
     def keep(self) -> str:
         """Save the page in the history; return why saving failed, "" if it succeeded or was not needed."""
         return keep(self.program, self.page()) if self.program else ""
 
-    def read(self, least: int = LEAST_READ) -> None:
+    def read(self) -> None:
         """Read new profiler windows as far as the CPU time allows; the first, the last and the middle ones
         come first.
-
-        least: number of windows of each kind of step that are read in any case.
         """
         for number, files in self.files.items():
             process = self.processes[number]
@@ -161,7 +154,7 @@ class Watched:
                 if window in done or not file.exists():
                     continue
                 begun = process_time()
-                if kinds[window.step] >= least and self.reading_s[number] > READING * process.cpu:
+                if kinds[window.step] >= LEAST_READ and self.reading_s[number] > READING * process.cpu:
                     continue
                 kinds[window.step] += 1
                 try:
@@ -189,14 +182,7 @@ class Watched:
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """Return the current page. If the program has ended, build it only once for the same facts."""
-        windows = sum(len(process.windows) for process in self.processes.values())
-        facts = self._messages, windows, list(self.faults), self.place, self.chosen, dict(self.tried)
-        if self.ended is None or self._built is None or self._built[0] != facts:
-            self._built = facts, self._page()
-        return self._built[1]
-
-    def _page(self) -> Page:
+        """Return the current page."""
         page = page_of(
             list(self.processes.values()),
             command=without_secrets(self.command),
@@ -303,6 +289,8 @@ class Watching(ShownProgram):
         self._told += 1
         if isinstance(told, Caught):
             self.caught(told)
+        if isinstance(told, Window):
+            self.program.read()
         if isinstance(told, Facts) and told.opened and not self._placed:
             self._placed = True
             self.program.beside()

@@ -56,7 +56,7 @@ The history keeps the runs.
 
     def compose(self) -> ComposeResult:
         keys = (
-            "{fact-check.turn} pauses, {fact-check.page} saves a page, {fact-check.markdown} Markdown, "
+            "{fact-check.turn} pauses, {fact-check.page} page, {fact-check.markdown} Markdown, "
             "{page.close} closes"
         )
         with framed(Container(), self.check.title, keys):
