@@ -34,12 +34,12 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
     if not report.presets:
         _say_gaps(report)
         raise InputError("DOC", document, "a document with a benchmark that a workload can measure")
-    first = report.presets[0].name
     kept = [preset.name for preset in report.presets if not _write_preset(preset, target, overwrite)]
     _say_gaps(report)
-    tell(f"to measure the first one: tuilab run {target / f'{first}.toml' if folder else first}")
     if kept:
         raise InputError("-o", str(target), f"--overwrite, or a folder without {', '.join(kept)}")
+    first = report.presets[0].name
+    tell(f"to measure the first one: tuilab run {target / f'{first}.toml' if folder else first}")
 
 
 def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:

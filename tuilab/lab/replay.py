@@ -39,9 +39,9 @@ class Replay:
     until they are shown; a seek shows many at once.
     """
 
-    def __init__(self, parts: Iterable[Event | Piece]) -> None:
-        """parts: consecutive parts of one run."""
-        self._parts = list(parts)
+    def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
+        """parts: consecutive parts of one run. saved: the history has the run, so it can be continued."""
+        self._parts, self._saved = list(parts), saved
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
@@ -59,8 +59,6 @@ class Replay:
         """True until `pause`, `step` or `seek` is called."""
         self.speed = 1.0
         """Speed relative to the original."""
-        self.saved = False
-        """True if the history has the run, so that it can be continued."""
 
     @property
     def started(self) -> RunStarted | None:
@@ -91,13 +89,13 @@ class Replay:
     @property
     def continues(self) -> bool:
         """True if all of a saved run that was stopped is on the screen, so that it can be continued."""
-        return self.stopped and self._at == self._steps[-1]
+        return self._at == self._steps[-1] and self.stopped
 
     @property
     def stopped(self) -> bool:
         """True if the history has the run and the run was stopped."""
         ends = [part.status for part in self._parts if isinstance(part, Finished)]
-        return self.saved and ends[-1:] == ["cancelled"]
+        return self._saved and ends[-1:] == ["cancelled"]
 
     def _part(self, at: int) -> int:
         """Return the index of the part that contains the step; at the end, the last."""
@@ -255,8 +253,7 @@ def load(store: Store, name: str) -> Replay:
         store = Store.in_memory("a recording is played")
         run = import_file(store, expanded(name))[0]
     try:
-        replay = Replay(store.parts(run))
-        replay.saved = name.startswith(RUN)
+        replay = Replay(store.parts(run), saved=name.startswith(RUN))
     except sqlite3.Error as error:
         raise InputError("history", str(error), "a readable history") from None
     if replay.started is None:

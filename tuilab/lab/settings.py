@@ -432,6 +432,6 @@ def _as_typed() -> Iterator[None]:
     except InputError as error:
         place, _, name = error.where.partition(".")
         if place == "sweep":
-            parameter = name.rpartition(".")[2].replace("axes", "")
-            raise InputError(f"axis {parameter}".rstrip(), error.value, error.expected) from None
+            parameter = name.removeprefix("axes").replace(".", " ")
+            raise InputError(f"axis{parameter}", error.value, error.expected) from None
         raise InputError(name.removesuffix("s"), error.value, error.expected) from None

@@ -25,6 +25,7 @@ from tuilab.program.case import Beside as Beside
 from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, total_seconds
+from tuilab.program.gains import factor
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import METHODS, Site, called, line_s, rebuilt, sites_of, steps_of_a_call
 
@@ -106,11 +107,6 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         if not first.part_of
         for each in (first, *(f for f in order if f.part_of == first.code))
     )
-
-
-def factor(share: float) -> float:
-    """Return the maximum speedup from removing that share of the time."""
-    return 1 / (1 - min(share, 0.99))
 
 
 def _finding(
@@ -990,14 +986,16 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
     saved = started * step - COMPILED_CALL_S
     pays = saved > 0 and saved * of.stepping_s / step > compile_s
-    once = f"; XLA compiles them in about {seconds(compile_s, compile_s / 5)}, "
-    once += f"which pays off after {math.ceil(compile_s / saved):,} steps or more" if pays else ""
+    once = ""
+    if pays:
+        once = f"; XLA compiles them in about {seconds(compile_s, compile_s / 5)}, "
+        once += f"which pays off after {math.ceil(compile_s / saved):,} steps or more"
     if on_gpu and idle >= 0.3:
         yield _finding(
             case,
             "launch-bound",
             case.step_at(),
-            f"{small}: {percent(started)} of a step is spent launching them{once if pays else ''}",
+            f"{small}: {percent(started)} of a step is spent launching them{once}",
             started,
             advice="launch-bound" if pays else "launch-bound, few steps",
             interval=interval,

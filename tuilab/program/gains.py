@@ -15,6 +15,11 @@ class AtMost:
     step: float | None = None
 
 
+def factor(share: float) -> float:
+    """Return the maximum speedup from removing that share of the time."""
+    return 1 / (1 - min(share, LARGEST))
+
+
 def at_most(finding: Bottleneck) -> AtMost | None:
     """Return the maximum gain of a fix; None without a bound.
 
@@ -26,7 +31,7 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
     # A share whose interval reaches the whole step gives no limit for the step.
-    step = most if most < 1 / (1 - LARGEST) - ROUNDING else None
+    step = most if most < factor(1.0) else None
     if finding.program_share is None:
         return AtMost(step=step)
     return AtMost(
@@ -34,13 +39,13 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     )
 
 
-def about(finding: Bottleneck) -> float | None:
+def expected_gain(finding: Bottleneck) -> float | None:
     """Return how many times as fast the program runs without its share of the finding; None if unknown, or if
     the change has been tried.
     """
     if finding.saves_s is None or finding.tried is not None or not finding.program_share:
         return None
-    return 1 / (1 - min(finding.program_share, LARGEST))
+    return factor(finding.program_share)
 
 
 def of_program(finding: Bottleneck, step: float) -> float | None:
@@ -48,7 +53,7 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
     if finding.program_share is None or not finding.gain_at_most or finding.gain_at_most <= 1:
         return None
     in_steps = min(1.0, finding.program_share / (1 - 1 / finding.gain_at_most))
-    return 1 / (1 - min(in_steps * (1 - 1 / step), LARGEST))
+    return factor(in_steps * (1 - 1 / step))
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
@@ -79,6 +84,5 @@ OUTSIDE = ("python", "waiting for input")
 """Parts of a step that are outside the call of its function."""
 LARGEST = 0.99
 """Maximum share of the program that a fix can save, because some time always remains."""
-ROUNDING = 1e-6
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

@@ -77,8 +77,8 @@ def summary(results: Sequence[FileResult], level: Severity) -> str:
     out = f"{files} checked: " + (", ".join(parts) if parts else "no findings")
     out += f"; {counted(unread, 'file')} could not be read" if unread else ""
     unparsed = sum(r.unparsed for r in results)
-    out += f"; {counted(unparsed, 'place')} not checked, because it is not Python" if unparsed == 1 else ""
-    out += f"; {counted(unparsed, 'place')} not checked, because they are not Python" if unparsed > 1 else ""
+    they = "it is" if unparsed == 1 else "they are"
+    out += f"; {counted(unparsed, 'place')} not checked, because {they} not Python" if unparsed else ""
     hidden = sum(n for kind, n in counts.items() if not at_least(kind, level))
     return out + (" (--level note shows all)" if hidden else "")
 
