@@ -22,10 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tuilab.model.datasheets import recognised, sheet
 
 Differences = Iterable[str]
 TUILAB = [sys.executable, "-P", "-m", "tuilab"]
+DAY = [sys.executable, "-m", "tests.gpu_day"]
 GPU = ["--device", "GPU:0"]
 CACHE = "cuda-cache"
 
@@ -61,6 +64,19 @@ class Step:
     """A program without which the step is skipped."""
 
 
+PROFILED = (
+    ["stft-small", "--mode", "graph"],
+    ["stft-small", "--mode", "eager", "--input", "copied"],
+    ["stft-small", "--mode", "xla"],
+    ["mixed-precision", "--dtype", "tf32"],
+    ["matmul-dtypes", "--dtype", "float32", "--mode", "graph"],
+    ["host-op-in-chain", "--mode", "graph"],
+    ["tiny-ops", "--mode", "eager"],
+    ["tiny-ops", "--mode", "graph"],
+    ["python-loop", "--mode", "graph"],
+    ["stft-medium", "--mode", "graph", "--input", "copied"],
+)
+"""The arms whose profile is compared with the account of a call."""
 TRUTHS = """
 import json, statistics, time
 import tensorflow as tf
@@ -254,6 +270,31 @@ keras.Model(given, keras.layers.Dense(4)(keras.layers.ReLU()(given))).save("DIR/
 """
 
 
+CONVNET = """
+import keras
+with_images = keras.Input((64, 64, 3))
+features = with_images
+for width in (32, 64, 128):
+    features = keras.layers.Conv2D(width, 3, strides=2, padding="same")(features)
+    features = keras.layers.ReLU()(keras.layers.BatchNormalization()(features))
+pooled = keras.layers.GlobalAveragePooling2D()(features)
+keras.Model(with_images, keras.layers.Dense(10)(pooled)).save("DIR/convnet.keras")
+"""
+
+
+def own(o: Outcome) -> Differences:
+    """Expect every own function and model to be measured on the GPU, and no arm to beat its bound."""
+    yield from ended(o)
+    yield from (line for line in o.out.splitlines() if ": beats its bound: " in line or ": failed: " in line)
+    yield from (line for line in o.out.splitlines() if ": contradiction: " in line)
+
+
+def watched(o: Outcome) -> Differences:
+    """Expect each program's findings, and the same program to take as long unwatched."""
+    yield from ended(o)
+    yield from (line for line in o.out.splitlines() if ": missed: " in line or ": slower: " in line)
+
+
 def selftest(o: Outcome) -> Differences:
     """Expect every self-test check to pass."""
     failed = [check for check in o.json().get("checks", []) if not check["passed"]]
@@ -293,8 +334,7 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         Step("start", ["bash", "-c", START, str(folder), *TUILAB, "run", "stft-small", *quick], 180, run),
         Step("truths", [sys.executable, "-c", truth], 240, truths),
     ]
-    for words in (["stft-small", "--mode", "graph"], ["stft-small", "--mode", "eager", "--input", "copied"],
-                  ["stft-small", "--mode", "xla"], ["mixed-precision", "--dtype", "tf32"]):  # fmt: skip
+    for words in PROFILED:
         name = "profile-" + "-".join(word.strip("-") for word in words)
         kept = ["-o", str(folder / name)]
         out.append(Step(name, [*TUILAB, "profile", *words, *GPU, *kept, "--json"], 120, profiled))
@@ -310,6 +350,18 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         Step("products", [*TUILAB, "run", "matmul-dtypes", *GPU, *sides, *quick], 180, run),
         Step("stalls", [*TUILAB, "run", "host-op-in-chain", *quick], 120, stalls),
         Step("make-a-model", [sys.executable, "-c", MODEL.replace("DIR", str(folder))], 60, ended),
+        Step("make-a-convnet", [sys.executable, "-c", CONVNET.replace("DIR", str(folder))], 60, ended),
+        Step(
+            "convnet", [*TUILAB, "run", str(folder / "convnet.keras"), *quick, "--against", "h100"], 180, run
+        ),
+        Step(
+            "convnet-batches",
+            [*TUILAB, "sweep", str(folder / "convnet.keras"), *GPU, "--axis", "batch=1:256:x4", *quick],
+            180,
+            run,
+        ),
+        Step("own", [*DAY, "--own", str(folder)], 400, own),
+        Step("watched", [*DAY, "--watched", str(folder)], 400, watched),
         Step("largest-batch", [*TUILAB, "run", str(folder / "wide.keras"), *GPU, *quick], 180, largest),
         Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
         Step(
@@ -317,13 +369,8 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
             [*stopped, *TUILAB, "run", "stft-small", *GPU, "--mode", "graph", "--budget", "publish"],
             90,
         ),
-        Step("resume-beside-a-neighbour", [sys.executable, "-m", "tests.gpu_day", "--beside"], 420, shared),
-        Step(
-            "recordings",
-            [sys.executable, "-m", "tests.gpu_day", "--record", str(folder), *presets],
-            900,
-            recorded,
-        ),
+        Step("resume-beside-a-neighbour", [*DAY, "--beside"], 420, shared),
+        Step("recordings", [*DAY, "--record", str(folder), *presets], 900, recorded),
     ]
 
 
@@ -446,6 +493,129 @@ def record(folder: Path, names: list[str]) -> int:
     return min(1, missing)
 
 
+def bounds(state: Any, name: str, card: str) -> Iterable[str]:
+    """Yield one line for each GPU arm: its time, and its bound by the card's data sheet."""
+    from tuilab.analysis.bound import call_of, why_not_known
+    from tuilab.analysis.reading import estimate_at
+    from tuilab.model.arms import family
+
+    for arm in state.arms.values():
+        timed, call = estimate_at(arm, 0), call_of(state, arm.arm, 0)
+        if arm.status != "ok" or family(arm.device or "") != "GPU" or timed is None:
+            if family(arm.arm.device) == "GPU":
+                yield f"{name}: {arm.label}: {arm.status} {arm.reason[:200]}"
+            continue
+        if not card or call is None or (why := why_not_known(call)):
+            yield f"{name}: {arm.label}: not known: {why if card and call else 'no data sheet or no work'}"
+            continue
+        bound = call.on(sheet(card))
+        most = timed.interval[1] if timed.interval else timed.median
+        told = f"bound {bound.seconds * 1e6:.1f} µs of {timed.median * 1e6:.1f} µs ({bound.limited_by})"
+        yield f"{name}: {arm.label}: {'beats its bound: ' if bound.seconds > most else ''}{told}"
+
+
+def record_own(folder: Path) -> int:
+    """Record a quick run of each own function and each kind of model, and compare its GPU arms with their
+    bounds. Return 1 if one failed.
+    """
+    import keras
+    import tensorflow
+
+    from tests.benchmarks import functions
+    from tests.conftest import Worker, fold
+    from tests.contradictions.collected import contradictions
+    from tests.worker.test_models import declare
+    from tests.worker.zoo import KINDS
+    from tuilab.history import recording
+    from tuilab.model.arms import ArmSelection
+    from tuilab.model.events import Declared
+    from tuilab.model.expand import expand
+    from tuilab.model.parameters import check_values
+    from tuilab.model.requests import Measure
+    from tuilab.model.scenario import BUDGET, Opening, Scenario
+    from tuilab.model.shapes import checked, parse
+
+    tensorflow.config.set_visible_devices([], "GPU")
+    assert keras
+    asked: list[tuple[str, str, tuple[str, ...], str, dict[str, int]]] = [
+        (f"{functions.FILE}:{a.name}", a.name, a.shapes, "", {}) for a in functions.CASES if not a.refused
+    ]
+    for number, (name, kind) in enumerate(KINDS.items()):
+        if not kind.refused:
+            place = folder / "models" / str(number)
+            place.mkdir(parents=True, exist_ok=True)
+            code = str(place / "own.py") if kind.code else ""
+            try:
+                asked.append((str(kind.save(tensorflow, place)), name, kind.given, code, dict(kind.values)))
+            except Exception as error:
+                print(f"{name}: not saved here: {type(error).__name__}: {str(error)[:200]}", flush=True)
+    short = msgspec.structs.replace(BUDGET["quick"], limit_s=2.0, chase_s=0.5)
+    worker, failed = Worker(cpus=1), 0
+    gpu = worker.machine.gpus[0].description if worker.machine.gpus else ""
+    devices = [device.name for device in worker.machine.devices]
+    for file, name, shapes, code, values in asked:
+        opening = Opening(code=code, inputs=checked([parse(each) for each in shapes]))
+        answer = declare(worker, file, opening)  # type: ignore[no-untyped-call]
+        if not isinstance(answer, Declared):
+            failed = 1
+            print(f"{name}: failed: {answer.message[:300]}", flush=True)
+            continue
+        declaration = answer.declaration
+        given = check_values(declaration.parameters, declaration.constraints, values)
+        arms = expand(ArmSelection(devices=("CPU", "GPU"), modes=("graph",)), declaration, given, devices)
+        request = Measure(
+            id=uuid.uuid4().hex, scenario=Scenario(declaration.name, given, file, opening), arms=arms,
+            budget=short, latency=False, phases=True,
+        )  # fmt: skip
+        seen = worker.measure(request)
+        recording.write(folder / f"own-{re.sub(r'[^a-z0-9]+', '-', name.lower())}.jsonl", seen)
+        state = fold(seen)
+        for line in bounds(state, name, recognised(gpu)):
+            print(line, flush=True)
+        for said in contradictions(state):
+            print(f"{name}: contradiction: {said}", flush=True)
+    worker.end()
+    return failed
+
+
+def watch(folder: Path) -> int:
+    """Run programs alone and watched, and compare their times and findings. Return 1 if one failed."""
+    programs = Path(__file__).parent / "watch" / "programs"
+    names = [*sorted((programs / "gpu").glob("*.py")), *(programs / f"{n}.py" for n in WATCHED)]
+    failed = 0
+    for program in names:
+        kept = folder / f"watch-{program.stem}.json"
+        seconds, codes = [], []
+        for command in ([sys.executable, str(program)],
+                        [*TUILAB, "watch", "--plain", "--json", str(kept), str(program)]):  # fmt: skip
+            begun = time.monotonic()
+            with (folder / f"watch-{program.stem}.txt").open("ab") as said:
+                codes.append(subprocess.run(command, stdout=said, stderr=said, timeout=120).returncode)
+            seconds.append(time.monotonic() - begun)
+        if codes[0] != codes[1]:
+            print(
+                f"{program.stem}: slower: it ended with {codes[0]} alone and {codes[1]} watched", flush=True
+            )
+            failed = 1
+        page = json.loads(kept.read_text()) if kept.exists() else {}
+        found = [finding["code"] for finding in page.get("findings", ())]
+        expected = re.search(r"^# expects:(.*)$", program.read_text(), re.MULTILINE)
+        codes_expected = [code.strip() for code in expected[1].split(",") if code.strip()] if expected else []
+        for code in codes_expected:
+            if code not in found:
+                print(f"{program.stem}: missed: {code}; found {', '.join(found) or 'nothing'}", flush=True)
+        print(
+            f"{program.stem}: {seconds[0]:.1f} s alone, {seconds[1]:.1f} s with watch; expected "
+            f"{', '.join(codes_expected) or 'nothing'}, found {', '.join(found) or 'nothing'}",
+            flush=True,
+        )
+    return failed
+
+
+WATCHED = ("good_lstm", "good_fit_dataset", "fit_small_batches", "loop_numpy_fed", "loop_eager", "good_xla")
+"""Programs without a GPU in mind that are watched too."""
+
+
 def beside() -> int:
     """Resume the last run, and make a run, while another program occupies memory of the GPU; return the exit
     code.
@@ -478,6 +648,8 @@ def main() -> int:
     parser.add_argument("--side", type=int, default=8192, help="of the matrices of the truths")
     parser.add_argument("--record", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--own", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--watched", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.beside:
         return beside()
@@ -487,6 +659,10 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     if given.record:
         return record(folder, given.presets)
+    if given.own:
+        return record_own(folder)
+    if given.watched:
+        return watch(folder)
     presets = [name for name in given.chosen.split(",") if name]
     every = steps(folder, presets, given.install, given.side)
     names = [name for name in given.steps.split(",") if name]
