@@ -31,6 +31,8 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _SHARED = "/dev/shm"
 """CUDA shares memory between processes in this folder."""
+_THREADS = "/proc/self/task"
+"""CUDA names its threads here, and does not start (error 304) if it cannot."""
 _OVER_OTHERS = (16, 17, 19, 21, 22, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
 MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN, root can read the environment of any
@@ -64,6 +66,7 @@ def confine_if_asked() -> None:
             (scratch, landlock.KEEPS),
             *((_SHARED, landlock.KEEPS) for _ in gpus[:1]),
             *((path, landlock.USES) for path in (*_DEVICES, *gpus)),
+            *((_THREADS, landlock.USES) for _ in gpus[:1]),
             *(
                 (path, landlock.SEES)
                 for path in dict.fromkeys((*_software(), *_opened_paths(json.loads(told))))
