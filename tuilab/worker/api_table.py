@@ -70,7 +70,7 @@ def make(tf: Any) -> ApiTable:
 
 
 def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
-    """Yield every public (name, object) below a module. Skips modules that contain themselves."""
+    """Yield the name and object of every public attribute below a module. Skips circular references."""
     above = above | {id(module)}
     # A lazily loaded module raises if its dependency is missing, so users cannot reach it either.
     try:

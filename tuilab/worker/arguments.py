@@ -47,7 +47,7 @@ def unwrapped(function: Any) -> Any:
 
 
 def underlying(function: Any) -> Any:
-    """Return the plain function that holds the callable's annotations and docstring."""
+    """Return the plain Python function behind a callable, which has its annotations and docstring."""
     while isinstance(function, functools.partial):
         function = function.func
     function = unwrapped(function)
@@ -89,12 +89,12 @@ class Arguments:
     bound: frozenset[str] = frozenset()
     """Names of the function's parameters for which there are arguments."""
     ranges: dict[str, Range] = field(default_factory=dict)
-    """Ranges from the graph or a trial call, for tensors without a range of their own."""
+    """Value ranges found in the graph or by a trial call, for tensors with no declared range."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs with arrays of these sizes. largest: use the largest integers of their
-        ranges.
+        """Return args and kwargs, with arrays of these sizes. largest: fill integer arrays with the largest
+        valid value.
         """
         made = Made(tf)
 
@@ -114,7 +114,8 @@ class Arguments:
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
         """Find the ranges of integers, strings and masks.
 
-        Reads them from the graph; if it shows none, calls the function with smaller and smaller integers.
+        Reads them from the graph. If the graph shows no limits, calls the function with ever smaller integers
+        until it succeeds.
         """
         shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
         free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
@@ -246,7 +247,7 @@ def is_graph(target: Any) -> bool:
 def _split_positional(
     accepts: inspect.Signature, found: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments by position up to the first gap, and the rest by name."""
+    """Split the arguments into positional ones, up to the first missing parameter, and keyword arguments."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     gap = False
@@ -356,7 +357,7 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
 
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
-    import doctest  # only this needs it, and opening a model should not wait for it
+    import doctest  # imported here because the import is slow and only this function needs it
 
     import tensorflow
 

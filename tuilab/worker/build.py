@@ -40,7 +40,7 @@ def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenar
 
 
 class ArmBuild:
-    """The worker's implementation of `tuilab.workloads.base.Build`, for one arm at one point of a run."""
+    """The worker's implementation of `tuilab.workloads.base.Build`, for one arm at one size of a sweep."""
 
     def __init__(
         self,
@@ -171,9 +171,7 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that does nothing, built like an arm in that mode. In a graph, it returns its
-    argument.
-    """
+    """Return a call that does nothing, built like an arm in that mode. A graph returns its argument."""
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

@@ -1,8 +1,8 @@
 """Changes a captured step and compares its results: `python -m tuilab.worker.changed_step FOLDER CHANGE
 [OUT]`.
 
-Prints JSON. `apart`: the largest relative difference of any result, or of any variable after the call; null
-if the unchanged step does not reproduce its own results, for example because it draws random numbers.
+Prints JSON. `apart`: the largest relative difference of any result, or of any variable after the call. It is
+null if the unchanged step does not reproduce its own results, for example because it draws random numbers.
 `problem`: why the changed step does not run. The changes `float32` and `mixed` also write the changed step to
 the folder OUT.
 """
@@ -44,7 +44,7 @@ def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
 
 
 def apart(one: list[Any], other: list[Any]) -> float:
-    """Return the largest difference between two calls, relative to the largest value of each array."""
+    """Return the largest difference between two calls' arrays, relative to each array's largest value."""
     import numpy as np
 
     found = 0.0
@@ -56,7 +56,7 @@ def apart(one: list[Any], other: list[Any]) -> float:
 
 
 def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
-    """Write the changed step: with the precision in its manifest, or with each float64 replaced by
+    """Write the changed step: either set another precision in its manifest, or replace each float64 by
     float32.
     """
     shutil.copytree(folder, out)

@@ -22,7 +22,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 class Channel:
     """Writes events and reads request lines. Writing is safe from any thread.
 
-    outward, inward: translate device names in whole lines, to the other side's names and back.
+    outward, inward: translate the device names in a line that is sent, or in one that is received.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -87,7 +87,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. Exits the process if the reader is gone and no run must be finished."""
+        """Write one event. If the reader has exited, exits the process too, unless it must finish a run."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
@@ -113,7 +113,9 @@ class Channel:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Stop spooling a finished run and delete its file. If the reader is gone, keep the file and exit."""
+        """Stop writing a finished run to its file and delete the file. If the reader has exited, keep the
+        file and exit.
+        """
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:

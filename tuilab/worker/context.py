@@ -25,10 +25,10 @@ class Cancelled(BaseException):
 class Context:
     """State of the worker process. `tf` and `machine` are set once it has started.
 
-    gpus: the GPUs to open; after the start, the GPUs it opened. painted: set when the screen has drawn the
-    last report. turn: set when it is this worker's turn. watched: True if a screen may be drawing the
-    reports. own_code: True while user code, which may start processes, is being measured. sent: number of
-    events so far. waits: True while the run waits for its turn.
+    gpus: the GPUs to open; after the start, the GPUs that were opened. painted: set when the screen has drawn
+    the last report. turn: set when it is this worker's turn to measure. watched: True if a screen may be
+    drawing the reports. own_code: True while user code, which may start processes, is being measured. sent:
+    number of events so far. waits: True while the run waits for its turn.
     """
 
     tf: Any
@@ -88,7 +88,9 @@ class Context:
             self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
-        """Return a function that reports progress on the given request. Safe from any thread."""
+        """Return a function that reports progress on the given request. The function may be called from any
+        thread.
+        """
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))
@@ -101,7 +103,7 @@ class Context:
         return frozenset(self._cancelled)
 
     def cancel(self, run: str) -> None:
-        """Record that `run` must stop. Safe from the reading thread."""
+        """Record that `run` must stop. May be called from the thread that reads requests."""
         self._cancelled.add(run)
         self.painted.set()
         self.turn.set()
@@ -109,7 +111,7 @@ class Context:
     def left_alone(self) -> None:
         """Stop waiting for `Painted` events, because no screen is left to send them.
 
-        Callable from the reading thread.
+        May be called from the thread that reads requests.
         """
         self.watched = False
         self.painted.set()

@@ -18,7 +18,7 @@ STDOUT, STDERR = 1, 2
 
 
 class Speaker:
-    """Writes stages to the original standard output and redirects all other output to standard error."""
+    """Writes stages to the original standard output. Redirects all other output to standard error."""
 
     def __init__(self) -> None:
         self._fd = os.dup(STDOUT)

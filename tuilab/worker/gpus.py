@@ -35,8 +35,8 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 class Gpus:
     """GPU indices, as numbered by the machine.
 
-    opened: in this process's TensorFlow, in its order. failed: GPUs not to retry, for the reason `why`.
-    count: number of GPUs.
+    opened: the GPUs of this process, in TensorFlow's order. failed: GPUs that did not open, for the reason
+    `why`, and are not tried again. count: number of GPUs.
     """
 
     opened: tuple[int, ...] = (0,)
@@ -105,7 +105,7 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 def requested_gpus(request: Request, gpus: Gpus) -> set[int]:
     """Return the machine's indices of the GPUs that a request names or that its workload uses."""
     if isinstance(request, Measure):
-        # A request for known roofs does not require opening the GPU.
+        # If the roofs (hardware limits) are already known, the GPU need not be opened.
         request = msgspec.structs.replace(request, roofs=None)
     inside = {int(match) for match in _ASKED.findall(encode(request))}
     numbers = {gpus.order[n] if n < gpus.count else n for n in inside}

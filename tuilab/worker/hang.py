@@ -54,7 +54,7 @@ class HangWatch(threading.Thread):
         """
         sent, own, others, idle = -1, 0.0, 0.0, 0
         while not self._over.wait(LOOK_S):
-            used = time.process_time() - time.thread_time()  # minus the CPU time of these checks
+            used = time.process_time() - time.thread_time()  # exclude the CPU time of these checks
             if self._context.waits or self._context.sent != sent or used - own >= BUSY_S:
                 sent, own, idle = self._context.sent, used, 0
                 continue

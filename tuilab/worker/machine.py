@@ -91,7 +91,7 @@ def buses(gpus: Gpus) -> dict[str, str]:
 
 
 def built_for(tf: Any) -> tuple[str, ...]:
-    """Return the compute capabilities that the build has kernels for: `sm_80` is machine code, `compute_90`
+    """Return the compute capabilities for which the build has kernels: `sm_80` is machine code, `compute_90`
     is PTX.
     """
     return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))

@@ -68,9 +68,9 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Return whether this process may serve the request.
+    """Return whether this process may serve the request; a confined process may not serve every request.
 
-    If not, because it is confined, the caller starts another worker.
+    If it may not, the caller starts another worker.
     """
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file

@@ -31,9 +31,9 @@ class Range:
 
     low: int = 0
     below: int = 0
-    """Exclusive upper limit of integers in all columns that `columns` does not list."""
+    """Exclusive upper limit of the integers, except in the columns listed in `columns`."""
     columns: tuple[tuple[int, int], ...] = ()
-    """Pairs of a column of the last axis and its exclusive limit."""
+    """Pairs (column of the last axis, exclusive upper limit of its integers)."""
     flags: bool = False
     """True for a mask of 0 and 1."""
     splits: bool = False
@@ -72,7 +72,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Source:
-    """An input or one column of its last axis, plus the constant `added`."""
+    """The source of a tensor: an input, or one column of its last axis, plus the constant `added`."""
 
     input: int
     added: int = 0
@@ -135,7 +135,7 @@ USES: dict[str, tuple[int, Limit]] = {
     "ScatterNd": (0, _constant_at(2)),
     "DynamicPartition": (1, lambda op, shape: int(op.get_attr("num_partitions"))),
 }
-"""For each op the index of its integer input, and a function that returns the exclusive limit."""
+"""By op: the index of its integer input, and a function that returns the input's exclusive upper limit."""
 
 
 def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequence[str]) -> list[Range]:
@@ -262,7 +262,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
 
 
 def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
-    """Return the inputs in the sum of an input and a constant, with the constant added."""
+    """For the sum of an input and a constant, return the sources with the constant added."""
     mine = 0 if given[0] else 1
     held = constant(op.inputs[1 - mine])
     if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":

@@ -1,6 +1,6 @@
 """Measures the machine's limits: bandwidth, peak FLOP/s, links, and the cost of an empty call.
 
-Every figure is the best of several tries, because a roof is the machine's maximum, not its average.
+Every figure is the best of several tries, because a roof is the hardware's maximum, not its average.
 """
 
 import os
@@ -33,8 +33,7 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 MEMORY_SHARE = 8
 """The measurement uses at most one eighth of the host memory."""
 SLICES = 4
-"""Number of slices in which memory is processed. On a busy machine, a short pass is more likely to be
-undisturbed.
+"""Memory is processed in this many slices. On a busy machine, a short pass is more likely to be undisturbed.
 """
 PASS_BYTES = 32 * 2**20
 """Minimum bytes that one timed pass over a cached working set moves."""
@@ -239,7 +238,7 @@ def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
 def _peaks(
     tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float, check: Check
 ) -> dict[str, float]:
-    """Return FLOP per second of the fastest matrix product, by dtype. Leaves out dtypes without a kernel."""
+    """Return the FLOP/s of the fastest matrix product, by dtype. Omits dtypes without a kernel."""
     found = {}
     for dtype in dtypes:
         try:
@@ -259,7 +258,7 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float, 
     try:
         for side in sides:
             if rates and 2 * side**3 / rates[-1] > seconds:
-                break  # a small product already shows the peak of a slow device
+                break  # a small matrix is enough to reach the peak of a slow device
             with tf.device(f"/{name}"):
                 x = tf.cast(tf.random.normal((side, side)), kind)
                 product = partial(tf.matmul, x, x)

@@ -1,4 +1,4 @@
-"""Times calls that do nothing, to measure TensorFlow's cost of starting a call."""
+"""Times calls that do nothing, to measure how long TensorFlow takes to start a call."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -17,8 +17,8 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def folder_name() -> Path | None:
-    """Return the name of this process's folder, which a later process with the same id cannot reuse; None
-    except on Linux.
+    """Return a name for this process's folder. It is unique even if a later process has the same id. Returns
+    None except on Linux.
     """
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())
@@ -46,7 +46,7 @@ def process_folder() -> Path | None:
 
 
 def keep_generated_code_apart() -> None:
-    """Make AutoGraph write to that folder. Call after TensorFlow is imported.
+    """Make AutoGraph write its generated code to that folder. Call after TensorFlow is imported.
 
     TensorFlow removes its files when a process exits normally, but not when it is killed.
     """

@@ -99,8 +99,8 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that fails to parse has no frames, and traced code has none either; the error itself names the
-    # line.
+    # A file that fails to parse has no frames, and traced code has none either; the error object itself
+    # contains the line.
     named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
     if not mine and not any(map(_is_own, named)):
         mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]

@@ -326,7 +326,7 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return the case with its prefetching pipelines drained before each block and idle after it."""
+    """Return the case with its prefetching pipelines drained before each block, and idle after the block."""
     drain = Drain(draw)
     drain.pace()
     drain.empty()
@@ -452,7 +452,7 @@ def _model_case(b: Build, model: Any) -> Case:
 
 
 def _clone(b: Build, model: Any) -> Any:
-    """Copy the model or layer to the arm's device. The weights that the file loaded stay where they are."""
+    """Copy the model or layer to the arm's device. The original model's weights stay where they are."""
     with b.tf.device(b.device):
         try:
             if _is_model(model):

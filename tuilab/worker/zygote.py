@@ -21,7 +21,7 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Descriptors from this number on do not collide with those of the worker."""
+"""Lowest descriptor to use here. Descriptors from this number on do not collide with the worker's."""
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64
 READY = b"ready"

@@ -25,8 +25,8 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """How a warm-up ended: busy seconds, number of calls, and whether the timings were steady at the end, and
-    from the start.
+    """The result of a warm-up: its busy seconds, its number of calls, and whether the timings were steady at
+    its end and from its start.
     """
 
     seconds: float
@@ -39,10 +39,11 @@ class Warmth:
 class TimedArm:
     """An arm being timed: the number of calls per block, and its figures so far.
 
-    device: the one that was observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on the
-    CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
-    visit_s: total seconds of its last turn. counted: the work of the ops in a call of user code; of_graph:
-    the work of a model's graph. work: as reported. samples: seconds per call, one for each block.
+    device: the device that was observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on
+    the CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
+    visit_s: total seconds of its last turn. counted: the work (FLOP and bytes) of the ops in a call of user
+    code. of_graph: the work of a model's graph. work: the work that was reported to the user. samples:
+    seconds per call, one for each block.
     """
 
     arm: Arm
@@ -63,8 +64,8 @@ class TimedArm:
 
     @property
     def cost_s(self) -> float:
-        """Expected seconds of the arm's next turn, including the scope, the lead-in call and the single
-        call.
+        """Expected seconds of the arm's next turn, including entering the scope, the lead-in call and the
+        single call.
         """
         return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
 
@@ -76,8 +77,8 @@ PAINT_S = 0.25
 class Reporter:
     """Buffers rounds between reports, and waits for the screen if it shares the processors.
 
-    pace: after each report, `settle` waits until the screen has drawn it, at most 0.25 s. state: the run as
-    other parts see it, built from the reported events. holding: send nothing for now.
+    pace: after each report, `settle` waits until the screen has drawn it, at most 0.25 s. state: the run's
+    state, built from the reported events. holding: True while events are only buffered.
     """
 
     def __init__(
@@ -132,16 +133,18 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True if this is one of the run's additional processes and the run limits their time."""
+    """Return True if this is an additional process of the run and the run limits the time of such
+    processes.
+    """
     return request.worker > 0 and request.budget.further_s > 0
 
 
 @dataclass
 class Bench:
-    """A run's request, the stopwatches and other tools that serve it, and the progress of its rounds.
+    """A run's request, its stopwatches and other tools, and the progress of its rounds.
 
-    values: of every parameter, checked. rounds, elapsed_s: over all points. pressures: one per point.
-    disturbed: rounds kept although the canary's speed had changed.
+    values: the checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: one
+    per point. disturbed: rounds kept although the canary's speed had changed.
     """
 
     context: Context
@@ -183,11 +186,11 @@ class Bench:
 
     @property
     def state(self) -> RunState:
-        """The run as other parts see it."""
+        """The run's state, built from the reported events."""
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Return True if the arm was observed computing at any point of this run."""
+        """Return True if the arm was observed computing at any size in this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 
@@ -202,7 +205,7 @@ class Bench:
         self.check()
 
     def wait_prepared(self) -> None:
-        """Wait while the run's other processes prepare and measure, if the request says so.
+        """If the request says so, wait while the run's other processes prepare and measure.
 
         Raises Cancelled if a stop was requested.
         """

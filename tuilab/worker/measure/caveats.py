@@ -1,4 +1,4 @@
-"""Formulates the caveats about figures."""
+"""Writes the caveats: reasons to doubt a measured figure."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Share of a GPU's memory. TensorFlow's reservation is reported only if it is larger."""
+"""Share of a GPU's memory. A smaller reservation by TensorFlow is not reported."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
@@ -25,7 +25,9 @@ def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> C
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """Return the caveats about a cell's figures: outliers, levels, drift, not warm, not precise."""
+    """Return the caveats about an arm's figures at one size: outliers, separate levels, drift, still warming
+    up, too imprecise.
+    """
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
@@ -71,8 +73,8 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Return a caveat for each used GPU on which TensorFlow has permanently reserved a large share of the
-    memory.
+    """Return a caveat for each GPU of the run on which TensorFlow keeps a large share of the
+    memory reserved.
     """
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}

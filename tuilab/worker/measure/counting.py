@@ -1,9 +1,9 @@
 """Counts a graph's work by op and scope: arithmetic, bytes accessed, and ops launched.
 
-TensorFlow's wheel does not expose XLA's cost analysis, which counts a loop's body only once anyway. So ops
-are counted from their shapes, in the form that the compilers leave: ops that no result needs are left out,
-constant expressions are folded, equal ops count once, called functions are followed, and loops count as often
-as they run if constants determine that. Ops that cannot be counted are listed.
+TensorFlow's wheel does not expose XLA's cost analysis, which counts a loop's body only once anyway. So this
+module counts each op from its shapes, after the optimisations that the compilers make: it skips unused ops,
+folds constant expressions and counts equal ops once. It follows function calls, and multiplies a loop's body
+by its trip count if constants determine that count. Ops that cannot be counted are listed.
 """
 
 import itertools
@@ -113,8 +113,8 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read from outside and write for later use, each
-        counted once.
+        """Return the bytes that these parts (default: all) read as inputs and write as outputs, each counted
+        once.
 
         Excludes data that one part produces for another, because it may stay in a cache or register.
         """
@@ -226,8 +226,8 @@ class _Graphs:
 
 
 class _Body:
-    """Walks one graph. Both mappings are by tensor name. lies: the memory that holds each tensor. holds:
-    known values.
+    """Counts the ops of one graph. lies: the memory that holds each tensor, by tensor name. holds: the known
+    values of tensors, by name.
     """
 
     def __init__(
@@ -429,7 +429,7 @@ class _Body:
         for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
             passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
             key = self.lies.get(operand.name)
-            # The loop updates variables and lists in place, no matter how they are passed to it.
+            # The loop updates variables and lists in place, however they are passed to it.
             inner.lies[tensor.name] = self._make(operand) if key is None else key
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
@@ -490,8 +490,8 @@ class _Body:
 
 
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
-    """Return the bytes that one execution reads from each input, and the bytes that it writes back into each
-    input.
+    """Return the bytes that one execution reads from each input, and the bytes that it writes into each input
+    in place.
     """
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
         return {}
@@ -688,7 +688,7 @@ def _inputs_of(tensor: Any) -> set[str]:
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
     """Count the eager ops and functions that this thread runs inside the context.
 
-    This slows them down, so do not time them. arguments: the tensors that are the call's own.
+    This slows them down, so do not time them. arguments: the tensors that are passed to the call.
     """
     from tensorflow.python.framework import op_callbacks
 

@@ -35,7 +35,7 @@ allocator may use a chunk of nearly twice the size for a tensor, and a call that
 seconds before it fails.
 """
 STRAIGHT = 0.1
-"""Three peaks are on a line if the two slopes between them differ by at most this share."""
+"""Three memory peaks count as collinear if the two slopes between them differ by at most this share."""
 KEPT = 0.97
 """Share of the extrapolated limit to use, because the allocator cannot use all of the memory. That batch is
 not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's allocator),
@@ -160,9 +160,9 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
 def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
     """Return the batch whose call takes `limit` bytes, judging by the peaks.
 
-    Infinite if no call took more memory than is held between calls. Memory that the smallest batch takes
-    above the line counts as used, because copies leave holes that are too small for the tensors of a large
-    batch.
+    Infinite if no call took more memory than is held between calls. If the smallest batch takes more memory
+    than the line predicts, the excess counts as unusable: copies leave holes that are too small for the
+    tensors of a large batch.
     """
     base, slope = line_of(tried)
     base = max(base, tried[0].peak - slope * tried[0].batch)
@@ -210,12 +210,12 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return the number of tried batches that took enough memory to determine the line."""
+        """Return how many of the tried batches took enough memory to be used for the line."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 
     def _slow(self, batch: int, known: int) -> bool:
-        """Return True if a batch would take too long, or too much memory of the host for its inputs."""
+        """Return True if a batch would take too long, or if its inputs would take too much host memory."""
         growth, left_s = batch / known, self._until - time.monotonic()
         needs = self._bench.workload.needs({**self._bench.values, self._batch.name: batch}, self._arm.variant)
         return (

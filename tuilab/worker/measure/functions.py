@@ -8,8 +8,8 @@ from tuilab.worker.measure.optimised import shape_of
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function. A function that was traced for any shape is retraced with its caller's
-    shapes.
+    """Return the graph of a function. If it was traced with open shapes, retrace it with its
+    caller's shapes.
     """
     known = getattr(graph._get_function(name), "graph", None)
     inner = known if known is not None else graph_of(name, [shape_of(t) for t in operands])

@@ -1,4 +1,6 @@
-"""Detects interference during measurements, from the speed of the machine, its processors and its GPUs."""
+"""Detects interference by other programs during a measurement, from the speed and load of processors and
+GPUs.
+"""
 
 import os
 import resource
@@ -145,7 +147,7 @@ activity.
 
 
 class HostWatch:
-    """Detects other activity over windows of successive rounds.
+    """Detects the activity of other processes over windows of successive rounds.
 
     whole: treat all rounds and the warm-up as one window, because a short process ends before the kernel's
     ticks show any activity.
@@ -167,13 +169,17 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End the round with that index. song: the canary's slower sample, from before or after the round."""
+        """End the round with that index. song: the slower of the canary's samples before and
+        after the round.
+        """
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows completed since the last call. index: index of the next round."""
+        """Return the windows completed since the last call of this method. index: the index of the next
+        round.
+        """
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []

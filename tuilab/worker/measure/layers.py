@@ -99,9 +99,9 @@ class Layers:
         return next((name for name in order if name in level), None)
 
     def _votes(self, scopes: Iterable[str]) -> bool:
-        """Return True if the scopes are the layers' exact names.
+        """Return True if the scopes are exactly the layers' names.
 
-        `dense_1` may be the layer of that name, or the second use of layer `dense`.
+        If not, `dense_1` may be either the layer of that name or the second use of layer `dense`.
         """
         votes = 0
         for scope in scopes:
@@ -116,7 +116,7 @@ class Layers:
 def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0) -> tuple[LayerWork, ...]:
     """Return each layer with its work and its share of the computing time, slowest first.
 
-    started: share of the dispatch time that the ops take; the rest starts the call itself.
+    started: share of the dispatch time spent on the ops; the rest is spent on starting the call itself.
     """
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
@@ -131,7 +131,8 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
             name, kind = whose.ran(key.name, key.op)
             spent[name] += time
             kinds.setdefault(name, kind)
-    # Counted, not profiled: TensorFlow's executor stops recording an op once it has proved cheap.
+    # Executions are counted from the graph, not from the profile, because TensorFlow's executor stops
+    # recording ops that are cheap.
     looping: dict[str, float] = defaultdict(float)
     for part in found.parts:
         if _IN_LOOP.search(part.name):
@@ -153,7 +154,7 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
 
 
 class _Products:
-    """Maps a fused kernel to its matmul or convolution, to whose layer the work belongs."""
+    """Maps a fused kernel to its matmul or convolution. The kernel's work is assigned to that op's layer."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = {part.name: part for part in parts}

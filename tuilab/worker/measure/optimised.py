@@ -48,7 +48,7 @@ class Optimised:
         return first
 
     def passed(self, sources: Iterable[Any], targets: Iterable[Any], into: "Optimised | None" = None) -> None:
-        """Carry the known constants into a function's inputs, or out to the call's results."""
+        """Mark a function's inputs, or the call's results, as constant where their sources are constant."""
         into = into or self
         for source, target in zip(sources, targets, strict=False):
             if source.name in self.constants:
@@ -61,7 +61,7 @@ def stateful(op: Any) -> bool:
 
 
 def attributes(op: Any) -> bytes:
-    """Return everything but the inputs that distinguishes two ops of the same type."""
+    """Return the attributes and the device, which distinguish ops of the same type with the same inputs."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()

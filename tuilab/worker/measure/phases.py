@@ -1,4 +1,6 @@
-"""Splits the time of one call: a short profile after the rounds, and parts that are timed separately."""
+"""Splits the time of one call into phases, using a short profile after the rounds and parts that are timed
+separately.
+"""
 
 import os
 import statistics
@@ -40,11 +42,13 @@ GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
 LARGEST = 4_000_000
 """Bytes. A larger profile takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""Approximate limits and costs in profiler events: of all profiled calls; of one call apart from its ops; of
-one op launched from Python.
+"""In profiler events, approximately: the maximum for all profiled calls, the cost of one call without its
+ops, and the cost of one op launched from Python.
 """
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
-"""Measuring Python's own time: seconds, minimum number of calls (one if long), maximum number of calls."""
+"""Limits for measuring the time spent in Python code: seconds, minimum number of calls (but one long call
+suffices), maximum number of calls.
+"""
 NOTEWORTHY = 0.02
 """Share of a call. Python's own time is measured only if Python and dispatch take at least this much."""
 LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
@@ -52,7 +56,8 @@ LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "pu
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """Yield the account of the arm's calls with its cost, and the layers of a model's graph.
+    """Yield how the time of the arm's calls is split, the cost of measuring it, and the layers of a model's
+    graph.
 
     A block of calls is profiled as it is timed; Python's own time is measured separately. For a call that
     cannot be profiled, copies are timed separately, and an empty call of the same kind measures the launch
@@ -87,7 +92,7 @@ def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
 def _longest_s(cell: TimedArm) -> float:
     """Return the seconds that a profiled call may take."""
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
-    endless = any(part.op in LOOPS for part in parts)  # the trip counts of such loops depend on the data
+    endless = any(part.op in LOOPS for part in parts)  # such a loop's trip count depends on the data
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
     return GRAPH_LONGEST_S if few else LONGEST_S
 
@@ -129,10 +134,10 @@ def account_of(
     drained: bool,
     own_python: Callable[[], Sequence[float]] | None = None,
 ) -> Account:
-    """Return the account of a recording.
+    """Return how the time of a recorded call is split.
 
-    plain_s: seconds of a call without the profiler. device: the one that was observed to compute. own_python:
-    a function that measures the seconds that user code in Python takes in some calls.
+    plain_s: seconds of a call without the profiler. device: the device that was observed to compute.
+    own_python: a function that measures the seconds that user code in Python takes in some calls.
     """
     if not found.calls or not any(found.phases.values()):
         return unknown(plain_s, "the profiler recorded no calls")
@@ -231,9 +236,7 @@ class OwnClock:
 
 
 def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
-    """Return the parts that can be measured without a profile: the copies, and the cost of launching
-    a call.
-    """
+    """Return the phases that can be measured without a profile: the copies, and the launch of a call."""
     stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, dict[str, Known]()
     with case.scope():
         if case.copy_in is not None:
@@ -249,8 +252,8 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
 
 
 def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
-    """Return the seconds of equivalent calls without work. In eager mode, they have the same number
-    of ops.
+    """Return the seconds of equivalent calls that do no work. In eager mode, they have the same number of
+    ops.
     """
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()

@@ -32,8 +32,8 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Share of the free memory that arms may use; the rest is for the system and for memory that workloads fail
-to predict.
+"""Share of the free memory that arms may use. The rest is for the system, and for memory that a workload uses
+in excess of its estimate.
 """
 
 _GROUP = Path("/sys/fs/cgroup")
@@ -62,9 +62,9 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 
 
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
-    """Return a note if the arms of a point together need more memory than is free; "" otherwise.
+    """Return a note if the arms together need more memory than is free; "" otherwise.
 
-    All arms stay in memory while they take turns, so the last one may be refused, unless arms share data.
+    All arms stay in memory while they take turns, so the last one may not fit, unless arms share data.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -87,7 +87,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Describe the mismatch if the device that computed is not the requested one; "" if it is.
+    """Return a description of the mismatch if another device than the requested one computed; "" otherwise.
 
     why: the reason, if known.
     """
@@ -111,7 +111,7 @@ def decide_device(arm: Arm, seen: str, case: Case) -> str:
     """Return the device to report: the device observed from the ops, or else the device that the workload
     reports.
 
-    A copy to the host runs no op on the other side, so the device that the workload reports is used. If no
+    A copy to the host runs no op on the other device, so the device that the workload reports is used. If no
     TensorFlow op ran at all, the host's processor did the work.
     """
     if case.copies:
@@ -163,8 +163,8 @@ inspected.
 def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and observe which device computes.
 
-    Raises Unavailable if another device than the requested one computes, and any error of the workload. In
-    both cases it closes the case.
+    Raises Unavailable if another device than the requested one computes; passes on any error of the workload.
+    Closes the case in both cases.
     """
     bench.progress("building", arm=arm.id)
     request = bench.request
@@ -203,7 +203,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Report calls that do not compute the requested work, or that differ from each other."""
+    """Check that the calls compute the requested work and do not differ from each other; report if not."""
     found: list[Found] = []
     try:
         if own is not None:
@@ -262,7 +262,7 @@ def _without_strings(case: Case) -> None:
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
-    """Report whether a float32 figure used TF32, if the GPU supports TF32."""
+    """If the GPU supports TF32, report whether a float32 measurement used it."""
     tf, device = bench.context.tf, cell.device
     capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
     if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:
@@ -279,9 +279,9 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
 
 
 def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
-    """Set the observed device and report where the ops ran.
+    """Record the observed device, and report where the ops ran.
 
-    Returns the reason for a device mismatch, the ops, and the arithmetic of the XLA programs.
+    Returns the reason if another device computed, the ops, and the operation count of the XLA programs.
     """
     seen, reason, arithmetic = None, "", None
     nodes: tuple[Node, ...] = ()
@@ -315,10 +315,10 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes; those of a model's graph with their layers."""
+    """Return the nodes. If they belong to a model's graph, add their layers."""
     try:
         counted = of_model(bench, cell)
-    except Exception:  # the report of the arm's work includes the counting error
+    except Exception:  # the counting error is shown with the arm's work
         counted = None
     if counted is None:
         return nodes

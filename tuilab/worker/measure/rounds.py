@@ -1,5 +1,5 @@
 """Runs the rounds: each arm takes one turn per round, in random order, until all are precise or the time is
-over.
+up.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +12,12 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
-    """Return for each cell the interval in rounds between its turns, so that `rounds` rounds fit into the
+    """Return, for each arm, after how many rounds its next turn comes, so that `rounds` rounds fit into the
     limit.
 
-    costs: seconds of one block of each cell. If running all cells in every round would exceed `limit_s`, the
-    time is shared max–min fair (water-filling): cheap cells keep all of their `rounds` turns, and expensive
-    cells share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, or
+    costs: seconds of one block of each arm. If running all arms in every round would exceed `limit_s`, the
+    time is shared max–min fair (water-filling): cheap arms keep all of their `rounds` turns, and expensive
+    arms share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, or
     vice versa.
     """
     left, waiting, most = limit_s, len(costs), rounds
@@ -33,12 +33,12 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Return the finished cells that stay in the rounds, as indices into `finished`, the seconds per block of
-    each finished cell.
+    """Return the finished arms that stay in the rounds, as indices into `finished`. unfinished, finished:
+    seconds per block of each arm.
 
-    Ratios pair blocks of the same round, so finished cells are worth keeping while others continue. The
-    cheapest stay as long as their total cost does not exceed that of the unfinished ones, so a round takes at
-    most twice the necessary time.
+    Ratios pair blocks of the same round, so finished arms are worth keeping while others continue. The
+    cheapest arms stay as long as their total cost does not exceed that of the unfinished arms, so a round
+    takes at most twice the necessary time.
     """
     stay, spent = [], 0.0
     for index in sorted(range(len(finished)), key=finished.__getitem__):
@@ -62,9 +62,9 @@ Fail = Callable[[TimedArm, BaseException], None]
 
 
 class RoundRobin:
-    """Measures cells until each is precise enough or `limit_s` is over; stops only at the end of a round.
+    """Measures arms until each is precise enough or `limit_s` is over; stops only at the end of a round.
 
-    A cell that raises is removed and passed to `fail`; the others continue. Every cell gets at least one
+    An arm that raises is removed and passed to `fail`; the others continue. Every arm gets at least one
     block, however long its call is. watch: a host watch that is already running.
     """
 
@@ -120,7 +120,7 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Return True if a cell has reached the budget's rounds and precision, or has used up its time."""
+        """Return True if an arm has reached the budget's rounds and precision, or has used up its time."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed:
@@ -140,7 +140,7 @@ class RoundRobin:
         return not cell.samples or cell.cost_s <= self._limit_s - self._elapsed
 
     def _wanted(self) -> list[TimedArm]:
-        """Return the cells that need more rounds and whose next block ends within the limit."""
+        """Return the arms that need more rounds and whose next block would end within the limit."""
         return [cell for cell in self._cells if self._fits(cell) and not self.finished(cell)]
 
     def _companions(self, due: list[TimedArm], index: int) -> list[TimedArm]:
@@ -175,7 +175,7 @@ class RoundRobin:
             self._bench.starts.after_round(self._bench.stopwatches.get("CPU:0", self._bench.stopwatch))
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
-        """Time one block of a cell, and also a single call unless the block is a single call."""
+        """Time one block of an arm, and also a single call unless the block is a single call."""
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:

@@ -30,8 +30,8 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors. Once other processes use less, roofs measured on a busy machine are measured
-again.
+"""Share of the processors. Roofs (hardware limits) that were measured on a busy machine are measured again
+once other processes use less than this.
 """
 
 
@@ -84,10 +84,10 @@ def measure(context: Context, request: Request) -> None:
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
-    """Return True if roofs must be measured: a device has none, or it was busy when they were measured and is
-    quiet now.
+    """Return True if roofs (hardware limits) must be measured: a device has none, or the machine was busy
+    when they were measured and is quiet now.
 
-    If an arm of the run exceeded its roofs, they are treated as if measured on a busy machine (at `QUIET`).
+    Roofs that an arm of the run exceeded are treated as if measured on a busy machine (at `QUIET`).
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):
@@ -100,7 +100,7 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Return the seconds of rounds that this process may use per point."""
+    """Return the seconds that the rounds of this process may take per size."""
     return request.budget.for_process(request.worker).limit_s
 
 

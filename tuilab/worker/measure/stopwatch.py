@@ -18,7 +18,7 @@ below 1%.
 LEAD_IN_FROM = 4
 """Blocks of at least this many calls start with one untimed call.
 
-When cells take turns, the first call of a block finds the caches full of the previous cell's data. This makes
+When arms take turns, the first call of a block finds the caches full of the previous arm's data. This makes
 a 0.13 ms graph call 50% slower, and would raise a 5 ms block 2% above the cost of repeated calls.
 """
 
@@ -69,7 +69,7 @@ class Stopwatch:
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
         """Return the seconds of a block and, with `latency`, of one more call with its own sync.
 
-        If the block is one call, it serves as both.
+        A block of one call gives both figures.
         """
         with case.scope():
             if calls >= LEAD_IN_FROM:

@@ -1,4 +1,4 @@
-"""Measures a run along one or two axes: every point in turn, then new sizes around each crossover."""
+"""Sweeps one or two parameters: measures every point of the grid, then new sizes around each crossover."""
 
 import gc
 import math
@@ -27,11 +27,13 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time at later points of a sweep, where the process is warm and only the function
-is new.
+"""Share of the usual warm-up time for all but the first point of a sweep, because by then the process is warm
+and only the function is new.
 """
 WARM_CPU = 0.5
-"""Warm-up share for a CPU, which reaches its clock within milliseconds; a GPU takes up to a second."""
+"""Share of the warm-up time for a CPU, which reaches its full clock rate within milliseconds; a GPU takes up
+to a second.
+"""
 
 
 def measure_point(
@@ -160,7 +162,7 @@ class _Point:
     def _phases(self, cell: TimedArm) -> None:
         """Report how the time of a call is split.
 
-        This step is optional: if it fails, the arm's figures are kept.
+        If this fails, the arm's other figures are kept.
         """
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
@@ -274,8 +276,8 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """For an arm that ran at no point, report its failure, or else its last refusal, for the arm as
-    a whole.
+    """If an arm ran at no point, report its failure for the arm as a whole; without a failure, why it was
+    last unavailable.
     """
     for arm, trouble in worst.items():
         if not bench.ran(arm):
@@ -283,7 +285,7 @@ def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
-    """Add sizes around each crossover until it is precise, the time is over or eight sizes were added.
+    """Add sizes around each crossover until it is precise, the time is up, or eight sizes were added.
 
     first: the index of the first new point.
     """

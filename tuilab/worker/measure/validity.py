@@ -55,11 +55,11 @@ def of_graph(
     program: float | None = None,
     executed: Callable[[], Counter[str]] | None = None,
 ) -> list[Found]:
-    """Return doubts about missing work, from a comparison of a graph's trace with the ops that ran.
+    """Compare a graph's trace with the ops that ran; return caveats about missing work.
 
-    program: estimated operations of the compiled module; XLA only. executed: counts the op types of a
-    profiled call; used if most of the work depends on constants only, which the runtime may fold after
-    `nodes`.
+    program: estimated operations of the compiled module; XLA only. executed: returns how often each op type
+    ran in a profiled call; used if most of the work depends on constants only, because the runtime may fold
+    it after it exported `nodes`.
     """
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
@@ -97,7 +97,7 @@ def of_graph(
 
 
 class Asked:
-    """The estimated operations of a traced graph: all, unused, and constant.
+    """The estimated operations of a traced graph, and of its unused and its constant parts.
 
     Equal ops count once; `merged` holds the number of duplicates of each type, and `made` the total number of
     ops.
@@ -154,8 +154,8 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that did not run, by op type. Of each type, ops that ran in excess of the
-        live ones count as kept.
+        """Return the removable work that did not run, by op type. If more ops of a type ran than were needed,
+        the excess counts as removable work that did run.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
@@ -305,7 +305,7 @@ def _generators() -> tuple[Any, ...]:
 
 @dataclass
 class OwnCode:
-    """The first call of user code and two later ones, with their results."""
+    """Observes the first call of user code and two later calls, with their results."""
 
     first: Watch
     later: list[Watch] = field(default_factory=list)
@@ -339,7 +339,7 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
-        """Return every doubt that these calls raise. ops: TensorFlow ops per call; None if unknown."""
+        """Return all caveats that follow from these calls. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

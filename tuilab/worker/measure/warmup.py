@@ -1,4 +1,4 @@
-"""Warms up: calls until timings are steady and a block is long enough."""
+"""Warms an arm up: calls it until its timings are steady and a block is long enough."""
 
 import math
 import statistics
@@ -16,10 +16,10 @@ MIN_WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The difference of the earlier window from the later one, as a share of the later one's figure. Positive
-    if the earlier window was slower.
+    """The difference between two windows of samples, as a share of the later window's time. Positive if the
+    earlier window was slower.
 
-    Infinite if only the later window's figure is 0.
+    Infinite if only the later window's time is 0.
     """
 
     mean: float
@@ -37,7 +37,7 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
     """Compare two windows of seconds per call, each with at least four samples.
 
     Uses the means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`). That test
-    allows the earlier mean to be up to 50% *lower*; here it is 10% either way, because a cell that is still
+    allows the earlier mean to be up to 50% *lower*; here it is 10% either way, because an arm that is still
     slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for a shorter
     window.
     """
@@ -87,13 +87,13 @@ def warm_up(
     tell: Callable[[float], None] = lambda per_call_s: None,
     settles_in: int = 0,
 ) -> Warmth:
-    """Call the cell until it has been busy for `busy_s` and its timings are steady, or until `limit_s` is
+    """Call the arm until it has been busy for `busy_s` and its timings are steady, or until `limit_s` is
     over.
 
     Doubles the calls per block until a block is long enough. The second call counts as the first sample
     (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
     `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. `tell` receives the
-    seconds per call of every block. settles_in: number of calls after which the cell is known to be steady; 0
+    seconds per call of every block. settles_in: number of calls after which the arm is known to be steady; 0
     if only its timings can show that. Raises the errors of `check`, `tell` and the call.
     """
     begun, second_s = stopwatch.now(), cell.call_s

@@ -62,7 +62,7 @@ _BY_DATA = "its number of iterations depends on the data"
 
 
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Give arms with data-dependent loops the arithmetic of the eager arm, which counts each trip.
+    """Give arms with data-dependent loops the operation count of the eager arm, which counts each iteration.
 
     Without an eager arm, the loop's name in the report says how to count it. The arms may come in any order.
     """
@@ -104,7 +104,7 @@ _EAGER = "measure eager mode too to count it"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
-    """Return the work of a model's graph, needed for its layers; None for other arms.
+    """Return the work of a model's graph, from which its layers are reported; None for other arms.
 
     Raises the errors of counting. XLA's kernels span several layers, and eager ops carry no layer names.
     """
@@ -119,8 +119,8 @@ def _traced(timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work, with the arithmetic that the workload declares for the arm's
-    variant.
+    """Return the event that reports the work, with the FLOP that the workload declares for the
+    arm's variant.
     """
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(

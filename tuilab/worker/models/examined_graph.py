@@ -29,7 +29,9 @@ def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Examined:
-    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects rather than its nodes."""
+    """Examines a `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects rather than its
+    nodes.
+    """
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
         self._graph, self._of_objects = graph, of_objects
@@ -40,7 +42,7 @@ class Examined:
         self._saver = {_node_of(end) for end in ends if end}
 
     def refused(self) -> Counter[str]:
-        """Count, by type, the ops that may do more than compute."""
+        """Return how many ops of each type may do more than compute."""
         found = self._ambiguous()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()
@@ -107,7 +109,7 @@ class Examined:
         )
 
     def _is_of_the_saver(self, name: str, depth: int = 0) -> bool:
-        """Return True if a file name is derived from the name that TensorFlow passes to the saver."""
+        """Return True if the file name is derived from the name that TensorFlow passes to the saver."""
         node = self._nodes.get(name)
         if node is None or depth > 20:
             return False

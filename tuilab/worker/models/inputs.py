@@ -30,7 +30,9 @@ _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """Return the parameter that sets this open dimension of an input of this rank."""
+    """Return the name of the parameter that sets this open dimension. rank: number of the input's
+    dimensions.
+    """
     if axis == 0:
         return BATCH
     names = _AXES.get(rank, ())
@@ -78,7 +80,7 @@ def limit_of(error: Exception) -> int:
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError because `--input` was given for a model that does not need it. how: where the model
+    """Raise InputError because `--input` was given for a model that does not need it. how: how the model
     describes its inputs.
     """
     expected = f"no shape: the model defines its inputs ({how}); use --set for open sizes"
@@ -86,7 +88,7 @@ def stated(name: str, how: str) -> None:
 
 
 class Made:
-    """Generates arrays, always the same ones."""
+    """Generates arrays from a fixed random seed."""
 
     def __init__(self, tf: Any) -> None:
         self._tf, self._np = tf, np
@@ -124,12 +126,12 @@ class Made:
         return (self._random.random(shape, dtype=np.float32) * most).astype(kind)
 
     def splits(self, dtype: str, rows: int, count: int) -> Any:
-        """Return the row splits of `rows` ragged rows that hold `count` values together."""
+        """Return the row splits of `rows` ragged rows with `count` values in total."""
         ends = self._np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Draw an array of numbers between low and high, by default 0 and 1."""
+        """Draw an array of random numbers between low and high, by default between 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -227,7 +229,9 @@ class Given:
         return {name: base for name, base in pairs.items() if base and of.count(base) == 1}
 
     def _is_whole(self) -> bool:
-        """Return whether no batch can be taken from the arrays, because rows are ragged or lengths differ."""
+        """Return True if the arrays cannot be split into batches, because rows are ragged or
+        lengths differ.
+        """
         lengths = {
             len(array)
             for (_, _, shape), array in zip(self.specs, self._data or (), strict=True)
@@ -301,8 +305,8 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Return the minimum size of a dimension, and the factor of which each size must be a multiple, as in
-        `takes`.
+        """Return the minimum size of a dimension, and the number of which each size must be a multiple (see
+        `takes`).
         """
 
         def runs(size: int) -> bool:

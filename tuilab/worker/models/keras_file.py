@@ -68,7 +68,7 @@ class CustomObjectError(InputError):
 
 @dataclass
 class _Opened:
-    """A file's description and the loaded model; each arm measures a copy of that model."""
+    """The description in a model file, and the loaded model. Each arm measures a copy of that model."""
 
     name: str
     config: Any
@@ -477,7 +477,7 @@ def _described(path: Path) -> tuple[Any, int]:
 
 
 class _Within(io.RawIOBase):
-    """A part of a file as a separate stream."""
+    """Presents a part of a file as a separate stream."""
 
     def __init__(self, whole: BinaryIO, start: int, length: int) -> None:
         self._whole, self._start, self._length, self._at = whole, start, length, 0
@@ -501,8 +501,8 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """Return the member as a seekable stream, because a `ZipFile.open` stream re-reads from the start to seek
-    back.
+    """Return the zip member as a stream that seeks quickly. To seek back, a `ZipFile.open` stream re-reads
+    from the start.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
@@ -639,8 +639,8 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if the description itself, rather than another file, contains the vocabulary and its
-    weights.
+    """Return True if the description itself contains the vocabulary and its weights, instead of referring to
+    a file.
     """
     if isinstance(value, dict):
         inner = value.get("config")

@@ -9,11 +9,11 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]
-"""Returns bytes, given sizes by name and whether the call trains."""
+"""Type of a function that returns bytes, given sizes by name and whether the call trains."""
 
 
 def of_keras(tf: Any, model: Any) -> Needs:
-    """Return a function for the bytes of the model's weights and layer outputs.
+    """Return a function that estimates the bytes of the model's weights and layer outputs.
 
     A gradient needs all outputs; inference needs the largest output twice.
     """
@@ -33,7 +33,7 @@ def of_weights(tf: Any, model: Any) -> int:
 
 
 def of_graph(graph: Any) -> Needs:
-    """Return a function for the bytes of a function graph's variables and outputs."""
+    """Return a function that estimates the bytes of a graph's variables and op outputs."""
     weights = sum(_captured(t) for t, _ in graph.captures)
     made = [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size

@@ -178,7 +178,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note that says what is missing in a SavedModel from Keras 2, and how to get it."""
+    """Return a note that says what a SavedModel from Keras 2 lacks, and how to get it."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -188,7 +188,7 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that the graph is a different one at the batch size of the captured call."""
+    """Return a note that another graph is measured at the batch size of the captured call."""
     return (
         f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "
         "which may be slower.",
@@ -224,7 +224,9 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """Return notes on what the graph may do besides computing. Raises InputError if that requires trust."""
+    """Return notes on what the graph may do besides computing. Raises InputError if that is allowed only for
+    trusted files.
+    """
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

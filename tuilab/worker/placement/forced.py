@@ -10,7 +10,7 @@ from tuilab.worker.placement.kernels import OpKernels, Types
 
 GPU = "/GPU:0"
 _PLACER = "Cannot assign a device"
-# These crash the runtime outside a complete loop.
+# These ops crash the runtime if they are not in a complete loop.
 _NOT_ALONE = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "Ref")
@@ -22,8 +22,8 @@ def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """Return TensorFlow's response to the op with these types on `device`, without soft placement.
 
     types: dtypes by type attribute; missing ones are chosen to fit a kernel. Returns "" if no call of the op
-    can be constructed from its definition. The op is in a branch that is not taken, so it is placed and its
-    kernel looked up, but it never runs.
+    can be constructed from its definition. The op is in a branch that is not taken, so TensorFlow places it
+    and looks up its kernel but never runs it.
     """
     if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
         return ""
@@ -114,8 +114,8 @@ def _python(name: str) -> str:
 
 
 def _informative_line(message: str, op: str) -> str:
-    """Return the informative line without node names: the placer's own line, else the last one before the
-    node name.
+    """Return the informative line of an error, without node names: the placer's own line, or else the last
+    line before the node name.
 
     Drops the lists of registered devices and kernels that follow if a kernel is missing.
     """
@@ -138,8 +138,8 @@ def _informative_line(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the last line of an error that the op's own checks raised; "" if only the attempt itself
-    failed.
+    """Return the last line of an error that the op's own checks raised; "" if the error comes from the way
+    this test calls the op.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[-1] if lines else ""

@@ -57,7 +57,7 @@ class OpKernels:
 
     @property
     def main(self) -> str:
-        """The type attribute that users mean by the op's dtype; "" if it has none.
+        """The type attribute that users call the op's dtype; "" if it has none.
 
         This is the type of the data: an attribute shared by an input and an output, or else `dtype`, or else
         that of the first typed input or output. An attribute limited to index types counts only if there is
@@ -71,7 +71,7 @@ class OpKernels:
         return next((name for name in every if not self._indexes(name)), next(iter(every), ""))
 
     def bound(self, given: Sequence[str], made: Sequence[str]) -> dict[str, str]:
-        """Return the type attributes that the dtypes of an eager op's inputs and outputs imply."""
+        """Return the type attributes of an eager op, derived from the dtypes of its inputs and outputs."""
         types: dict[str, str] = {}
         for arguments, dtypes in ((self.inputs, given), (self.outputs, made)):
             for index, dtype in enumerate(dtypes):

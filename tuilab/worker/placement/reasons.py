@@ -48,8 +48,9 @@ class Forecast:
 class Placed:
     """One op as it was placed. Devices are short names (`GPU:0`); "" for none.
 
-    memory: where its first output is. resource_on: the device of a variable or other resource that it uses.
-    colocated_with: the node with which it must be placed. pipeline: it runs inside a tf.data function.
+    memory: the device that holds its first output. resource_on: the device of a variable or other resource
+    that it uses. colocated_with: the node with which it must be placed. pipeline: it runs inside a tf.data
+    function.
     """
 
     op: str

@@ -29,9 +29,9 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 class Row:
     """A row of the log.
 
-    runs: the call dispatches this op, or its graphs contain it. works: it computes rather than only passing
-    data on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic:
-    estimated number of operations in an XLA program; None if unknown.
+    runs: True if the call dispatches this op or its graphs contain it. works: True if it computes rather than
+    only passing data on. pipeline: True if it belongs to a function passed to tf.data. would: the forecast
+    for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
     """
 
     node: Node
@@ -153,9 +153,9 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up: the original one, if the optimiser replaced it with a CPU-only op.
+        """Return the op to look up. If the optimiser replaced it with a CPU-only op, this is the original op.
 
-        Of several merged ops, returns the first that no GPU would run, or else the last.
+        If several ops were merged, it is the first that no GPU would run, or else the last.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

@@ -24,7 +24,7 @@ class Observation:
     and tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies
     between devices per call. reason: why the requested device did not compute, "" if it did. forecast: the
     ops that a GPU would run with this build. arithmetic: estimated number of operations in its XLA programs;
-    None if there is no program or one is unknown.
+    None if there is no program or one cannot be estimated.
     """
 
     nodes: tuple[Node, ...]

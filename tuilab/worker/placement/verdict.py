@@ -1,4 +1,4 @@
-"""Formulates an op's verdict for users, for one dtype or for all dtypes that it accepts. Pure functions."""
+"""Words the verdict on an op for users, for one dtype or for all dtypes that it accepts. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def dtypes(kernels: OpKernels) -> tuple[str, ...]:
 
 
 def _without_attribute(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Forecast:
-    """Forecast for an op with fixed types; a dtype is valid if an argument of the op has it."""
+    """Return the forecast for an op with fixed types. A dtype is valid if an argument of the op has it."""
     would = forecast(kernels, {}, gpu_kernels)
     fixed = [a.dtype for a in (*kernels.inputs, *kernels.outputs) if a.dtype]
     if dtype in fixed or not fixed:

@@ -32,7 +32,7 @@ class Tensor:
 class EagerOp:
     """One kind of eager op, however often it ran. scope: the device scope in which it ran, "" for none.
 
-    device: where it ran. fresh: the inputs that have no copy on that device yet, from this call or earlier.
+    device: where it ran. fresh: the inputs of which there is no copy on that device yet.
     """
 
     op: str
@@ -127,8 +127,8 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     """Watch what this thread executes. Removes every hook at the end, so later timing is not affected.
 
     Functions that have run before are instantiated once more under equivalent options, because the runtime
-    exports graphs only at that moment. They are not retraced. residents: tensors that earlier calls used the
-    same way, so their copies on other devices exist.
+    exports graphs only at that moment. They are not retraced. residents: tensors that earlier calls used in
+    the same way, so that copies of them on other devices already exist.
     """
     from tensorflow.python.eager import context as eager
     from tensorflow.python.framework import op_callbacks

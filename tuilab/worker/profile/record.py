@@ -1,4 +1,4 @@
-"""Runs a few calls under TensorFlow's profiler, in a separate pass, and the same number without it for
+"""Runs a few calls under TensorFlow's profiler, in a separate pass, and as many calls without it for
 comparison.
 """
 
@@ -24,7 +24,7 @@ FEWEST, MOST = 3, 50
 LONG_S = 0.1
 """Seconds. If a call takes longer, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Seconds and maximum number of the unprofiled blocks before the profiled block.
+"""Limits for the unprofiled blocks that are timed before the profiled block: seconds and number.
 
 The same limits apply after it.
 """
@@ -65,7 +65,7 @@ def record(
 def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
     """Return how often each op type ran in one call, as the profiler recorded it.
 
-    The runtime folds constants once more after it made the graphs that a call reports.
+    This may differ from the exported graphs, because the runtime folds constants once more afterwards.
     """
     found = sums(activity(read(profiled(tf, case, sync, 1)[1]).lines))
     ran: Counter[str] = Counter()

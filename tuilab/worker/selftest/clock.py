@@ -1,4 +1,4 @@
-"""Checks the clock, and that a block measures a spin of known length correctly."""
+"""Checks the clock, and checks that a block times a busy-wait (spin) of known length correctly."""
 
 import functools
 import math

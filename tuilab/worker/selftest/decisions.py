@@ -98,7 +98,7 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Check how often a call is judged slower than itself if 5% of its time is added as a spin.
+    """Check how often a call with 5% added as a busy-wait is judged slower than the call alone.
 
     The detection rate depends on the machine's noise. The expected rate comes from the runs that compare the
     call with itself, with 5% added to one side of each. The check fails only if the engine detects the spin

@@ -178,7 +178,9 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a run with these calls. timed: seconds by round for each call, as returned by `by_round`."""
+    """Return a measured run with these calls. timed: seconds by round for each call, as returned by
+    `by_round`.
+    """
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)
     state.apply(
