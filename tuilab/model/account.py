@@ -1,4 +1,6 @@
-"""The account of a call: its time, split into phases. Every view, sentence and JSON field uses it."""
+"""A time account: the time of a call, split into phases. All screens, sentences and JSON fields take their
+phase times from it.
+"""
 
 import math
 from typing import Annotated, Literal
@@ -8,8 +10,10 @@ import msgspec
 from tuilab.model.quantity import half_of
 
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
-"""The source of a part's time: the TensorFlow profiler; a separate timing; an equal call without work; a
-profile that starts with empty input buffers; or the remainder after the other parts."""
+"""How a part's time was obtained: from the TensorFlow profiler, from a separate timing, from an otherwise
+equal call that does no work, from a profile that starts with empty input buffers, or as the remainder after
+the other parts.
+"""
 
 Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 
@@ -64,15 +68,15 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds per call. In a worker's event, measured on the calls right before and after the profile; in a
+    """Seconds per call. In an event from a worker, the time of the unprofiled calls next to the profile; in a
     result, the arm's median.
     """
     parts: tuple[Part, ...]
-    """In the order of `ORDER`, without parts that take no time."""
+    """The parts in the order of `ORDER`, without parts that take no time."""
     calls: int = 0
     """Number of profiled calls; 0 if none."""
     cost_s: Part_s = 0.0
-    """Seconds spent on measuring the account, after the rounds."""
+    """Seconds that it took to measure this account, after the rounds."""
     note: str = ""
     """Why a part is unknown, or another remark."""
 
@@ -85,7 +89,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
-        """Return the lower bound of these phases' share, using their 95% intervals if known."""
+        """Return the smallest share that these phases may have, using the lower ends of their 95% intervals
+        if known.
+        """
         spent = [part for part in self.parts if part.phase in phases]
         below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]
         least_s = max(0.0, self.seconds(*phases) - math.hypot(*below))
@@ -93,7 +99,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def not_known(self) -> float:
-        """The share (0 … 1) of the call whose use is unknown."""
+        """The share (0 … 1) of the call that no phase explains."""
         return self.share(NOT_KNOWN)
 
 

@@ -1,6 +1,6 @@
 """The public names of one TensorFlow version.
 
-A worker collects them for code that must not import TensorFlow.
+A worker collects them, so that code which must not import TensorFlow can use them.
 """
 
 import msgspec
@@ -27,8 +27,8 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Version of the Keras under `tf.keras`."""
     names: tuple[str, ...]
     """Dotted, sorted names as written after `import tensorflow as tf` (`tf.signal.stft`,
-    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). If a name contains others (a module or class),
-    all of these are listed.
+    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). For a module or class, its public members are
+    listed too.
     """
     signatures: dict[str, Signature] = {}
     """Signatures of functions, classes (their constructor) and methods.

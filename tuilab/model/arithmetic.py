@@ -1,8 +1,9 @@
-"""Arithmetic operations of one op, by type and shapes.
+"""Counts the arithmetic operations of one op, from its type and shapes.
 
-Counting follows convention: a multiply-add counts as two, a function as one per element, a transform of N
-points 5 N log₂ N (benchFFT; half if one side is real), and decompositions their leading terms (Golub and Van
-Loan 2013). Operations on complex numbers count as real operations: six for a product, two for a sum.
+Counting follows convention: a multiply-add counts as two operations, an element-wise function as one per
+element, and a Fourier transform of N points as 5 N log₂ N (benchFFT; half of that if one side is real). A
+matrix decomposition counts as the leading term of its cost (Golub and Van Loan 2013). Operations on complex
+numbers count as real operations: six for a product, two for a sum.
 """
 
 import math
@@ -45,7 +46,7 @@ class Shaped:
         return next(iter((*self.made, *self.given)), "")
 
     def get(self, name: str, otherwise: Any = None) -> Any:
-        """Return the attribute, or `otherwise` if the op does not have it."""
+        """Return an attribute of the op, or `otherwise` if the op does not have it."""
         try:
             found = self.attribute(name)
         except (ValueError, KeyError):
@@ -183,7 +184,7 @@ def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
 
 
 def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
-    """Count one operation for each window position of each output element."""
+    """Count one operation for each input element in the pooling window of each output element."""
 
     def count(op: Shaped) -> float:
         made = _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)

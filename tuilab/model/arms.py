@@ -1,4 +1,4 @@
-"""An arm: one measured variant of a scenario."""
+"""An arm: one of the variants of a scenario that a run compares."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -39,7 +39,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = ""
     """"" for this machine, else the ssh name of the host."""
     together: bool = False
-    """True if the run's other devices measure at the same time, each in its own worker."""
+    """True if the run's other devices compute at the same time, each in its own worker."""
 
     @property
     def id(self) -> str:
@@ -79,7 +79,7 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Return True if the arm matches every named property and was measured while no other device was."""
+        """Return True if the arm has every given property and was measured while no other device computed."""
         return (
             not arm.together
             and self.device in ("", arm.device, family(arm.device))

@@ -1,12 +1,12 @@
-"""A run in one line: its fastest arm, and its lead over the runner-up."""
+"""Summarizes a run in one line: its fastest arm, and how far that arm leads."""
 
 import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A run's fastest arm and its lead. rounds: number of rounds when this summary was made; if the run now
-    has a different number, the summary is outdated. fastest, next: labels of arms; "" if not measured. `next`
-    is the fastest arm on the other kind of device, if one was measured. median_s: seconds per call of the
+    """A run's fastest arm and its lead. rounds: number of rounds when this summary was made; if the run has
+    more rounds by now, the summary is outdated. fastest, next: labels of arms; "" if not measured. `next` is
+    the fastest arm on the other kind of device, if one was measured. median_s: seconds per call of the
     fastest. ratio, low, high: time of `next` divided by that of `fastest`, paired by round, with its 95%
     interval; below 1 if the rounds contradict the medians. swept: the parameters of a sweep, such as
     "samples, frame length", or "".

@@ -7,7 +7,7 @@ import msgspec
 from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""impossible: not measured, but according to the bound, no GPU could meet the condition
+"""impossible: not measured on a GPU, but the computed bounds show that no GPU could meet the condition
 (`analysis.roofline`).
 """
 
@@ -87,7 +87,7 @@ class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
 
 
 class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
-    """The named phases together take a larger share of a call at the largest size of `axis` than at the
+    """The named phases together take a larger share of a call at the largest value of `axis` than at the
     smallest.
     """
 
@@ -99,7 +99,7 @@ class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
 
 
 class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
-    """Along `axis`, `a` overtakes `b` between `low` and `high`."""
+    """As the size along `axis` grows, `a` overtakes `b` somewhere between `low` and `high`."""
 
     a: ArmPattern
     b: ArmPattern
@@ -160,10 +160,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     said: str = ""
     """The document's word for the size of the effect ("significant"); we chose the threshold for it."""
     hedged: str = ""
-    """The word with which the document hedges ("might"). Results from a single machine do not refute a hedged
-    claim."""
+    """The word with which the document hedges ("might"). A hedged claim is not refuted by results from a
+    single machine.
+    """
     gpu: bool = False
-    """True if the claim is about a GPU, so that a host without a GPU cannot test it."""
+    """True if the claim is about a GPU and therefore cannot be tested on a host without one."""
 
     @property
     def about_gpu(self) -> bool:

@@ -11,7 +11,7 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """The result of one check. skip: whether the check does not apply here."""
+    """The result of one check. skip: True if the check does not apply on this machine."""
 
     name: str
     status: ProbeStatus
@@ -56,7 +56,9 @@ class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
 
 
 class Began(_Stage, frozen=True, kw_only=True, tag="began"):
-    """The child process starts the step `what`. If nothing follows, it hangs there."""
+    """The child process starts the step `what`. If no further message follows, the process hangs in that
+    step.
+    """
 
     what: str
 

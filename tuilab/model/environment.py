@@ -1,4 +1,4 @@
-"""An environment: a worker's Python and its settings."""
+"""The environment of a worker: its Python interpreter and environment variables."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Python with a TensorFlow other than the lab's own, or with other settings."""
+    """A Python environment whose TensorFlow or settings differ from the lab's own."""
 
     name: str = ""
     """Name shown as the arms' host; "" if it replaces the lab's own environment."""

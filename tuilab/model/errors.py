@@ -15,7 +15,7 @@ class InputError(ValueError):
     """Bad input from a user or a file. The command line exits with code 2."""
 
     def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
-        """words: a description of the problem, which replaces the value and the expectation."""
+        """words: a description of the problem, printed instead of the value and what was expected."""
         self.where = where
         self.value = value
         self.expected = expected

@@ -1,7 +1,7 @@
 """The protocol: every message from a worker.
 
-Each is one JSON line, `{"type": …, …}`. Replaying the recorded events shows the same screens. Times in
-seconds, sizes in bytes.
+Each message is one JSON line, `{"type": …, …}`. Replaying recorded messages shows the same screens as the
+live run. Times are in seconds, sizes in bytes.
 """
 
 import re
@@ -52,8 +52,9 @@ class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
     host: str = ""
     """The machine's own host name."""
     parent: int = 0
-    """Process id of the process that started the worker; parent_since is its start in kernel ticks since
-    boot. Together they identify a process. 0 if unknown."""
+    """Process id of the process that started the worker; 0 if unknown. parent_since: when that process
+    started, in kernel ticks since boot. Together they identify the process.
+    """
     parent_since: int = 0
 
 
@@ -92,7 +93,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
     @property
     def message(self) -> str:
-        """The message without its time and source location, so that the beginning fits in 80 columns."""
+        """The message without its time and source location, so that more of it fits in 80 columns."""
         return _PREFIX.sub("", self.text)
 
 
@@ -110,7 +111,7 @@ class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
     expected: bool = False
     """True if the worker was asked to exit."""
     origin: str = ""
-    """The host's name here, "" for this machine."""
+    """The host's name on this machine; "" for this machine itself."""
 
 
 class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
@@ -227,7 +228,7 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
-    """Warm-up blocks of a cell, in order. They are shown but not counted."""
+    """Warm-up blocks of an arm at one point, in order. They are shown but not counted."""
 
     arm: str
     point: Count
@@ -236,7 +237,7 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
 
 
 class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
-    """A cell's warm-up has ended. `warm` is False if it ran into the time limit."""
+    """An arm's warm-up at one point has ended. `warm` is False if it ran into the time limit."""
 
     arm: str
     point: Count
@@ -251,14 +252,16 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One timed block of one cell: `calls` calls and one sync, in `seconds` (less an empty sync)."""
+    """One timed block of one arm: `calls` calls and one sync took `seconds`, after subtracting the time of an
+    empty sync.
+    """
 
     arm: str
     point: Count
     calls: Calls
     """Number of calls timed together."""
     seconds: Seconds
-    """Seconds of all calls and one synchronisation, less an empty synchronisation."""
+    """Seconds of all calls and one synchronisation, minus the time of an empty synchronisation."""
     latency_s: Seconds | None = None
     """Seconds of a single synchronised call after the block; None if not measured."""
 
@@ -276,7 +279,7 @@ class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
 
 
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
-    """One round: every active cell once, in random order. Sent at the end of the round."""
+    """One round: one block of every active arm, in random order. Sent at the end of the round."""
 
     index: Count
     """Index of the round, from 0, over all workers of the run."""
@@ -315,12 +318,12 @@ class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):
 
 
 class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
-    """The account of a call's time, measured by one process after its rounds."""
+    """The time of a call split into phases, measured by one process after its rounds."""
 
     arm: str
     point: Count
     account: Account
-    """The account of the calls next to the profile, not yet scaled to the arm's median."""
+    """The split time of the calls next to the profile, not yet scaled to the arm's median."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -349,8 +352,8 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     count: Calls = 1
     """Number of identical rows that this row represents."""
     gpu: bool | None = None
-    """True if a GPU would run the op in this TensorFlow build, provided that the op's data were on the
-    device: a forecast from the kernel registry. None if the question does not apply.
+    """True if a GPU would run the op in this TensorFlow build, assuming that the op's data is on the GPU.
+    This is a forecast from the kernel registry; None if the question does not apply.
     """
     evidence: str = ""
     """Evidence for the reason."""
@@ -367,7 +370,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
     @property
     def elsewhere(self) -> bool:
-        """True if the op did not compute on the requested device, or works in host memory."""
+        """True if the op did not compute on the requested device, or if it works in host memory."""
         moved = self.device != self.requested or (self.memory != "" and self.gpu is False)
         return self.kind == "op" and self.requested != "" and moved
 
@@ -395,7 +398,9 @@ def copies_of(nodes: Iterable[Node]) -> list[Node]:
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
-    """Where the ops of an arm ran, as observed. An arm may get several such events, whose rows add up."""
+    """Where the ops of an arm were observed to run. If an arm has several such events, all their
+    rows count.
+    """
 
     arm: str
     nodes: tuple[Node, ...]
@@ -427,7 +432,7 @@ class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
 
 
 class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
-    """The measured roofs of a machine in the run, from before or after the run."""
+    """The measured roofs (hardware limits) of a machine in the run, from before or after the run."""
 
     roofs: Roofs
 
@@ -495,9 +500,10 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     elapsed_s: Seconds = 0.0
     """Seconds of the run's rounds."""
     reached: Seconds | None = None
-    """The largest relative half-width among the cells; None if no cell has an interval."""
+    """The largest relative half-width of any arm's interval; None if no arm has an interval."""
     roofs_due: bool = False
-    """True if the machine's roofs must still be measured because the request postponed them (`roofs_later`).
+    """True if the machine's roofs (hardware limits) must still be measured, because the request postponed
+    this (`roofs_later`).
     """
 
 
@@ -520,7 +526,9 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     """
 
     request: str
-    """The request's id; empty if a whole worker is refused: `origin` is then its host's name here."""
+    """The request's id; empty if a whole worker is refused. In that case, `origin` is the name of
+    its host.
+    """
     message: str
     """The problem and what was expected."""
     detail: str = ""

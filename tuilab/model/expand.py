@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: the devices of the machine. If the machine has no device of a family, one arm for device number 0
-    remains; the worker reports it as unavailable with the reason. Inputs are copied only to devices other
-    than the host's CPU:0.
+    devices: the devices of the machine. If the machine has no device of a family, an arm for device number 0
+    is returned anyway; the worker reports it as unavailable, with the reason. Inputs are copied only to
+    devices other than the host's CPU:0.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
@@ -46,7 +46,8 @@ def expand_on(
 ) -> tuple[Arm, ...]:
     """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
 
-    If a host lacks a kind of device, that host gets an arm for it only if no other host has that kind either.
+    If no host has a device of a requested kind, each host gets an arm for it anyway; otherwise, only the
+    hosts that have one do.
     """
     every = [
         msgspec.structs.replace(arm, host=host)
@@ -71,7 +72,7 @@ def _devices(selection: ArmSelection, devices: Sequence[str]) -> list[str]:
         kind = family(wanted)
         present = [d for d in devices if family(d) == kind] or [f"{kind}:0"]
         if wanted == kind:
-            # Use one GPU by default: eight GPUs would mean eight times as many arms, and eight contexts.
+            # Use one GPU by default: eight GPUs would mean eight times as many arms, and eight GPU contexts.
             out += present[:1] if kind == "GPU" else present
         else:
             out += present if wanted.endswith(EVERY) else [wanted]

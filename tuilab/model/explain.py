@@ -30,7 +30,7 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     op: str
     dtype: str | None
-    """The dtype in the request; None if it named no dtype."""
+    """The dtype in the request; None if the request named no dtype."""
     gpu: bool
     """True if a GPU would run the op in this build, if the op's data were on the device."""
     reason: str
@@ -90,7 +90,7 @@ class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
     no_gpu: str
     arms: tuple[ArmPlacement, ...]
     forecast: tuple[ForecastRow, ...]
-    """Ops of all arms as observed on the first arm's device; count: the largest count in any arm."""
+    """Ops of all arms as observed on the first arm's device. Each count is the largest in any arm."""
     sentence: str
     """The answer in words."""
     forced: str = ""

@@ -186,7 +186,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        # if the file system has no locks, no process deletes the file anyway
+        # on a file system without locks, no process deletes the file anyway
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
@@ -219,7 +219,9 @@ def _as_before(fd: int, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that the new name is on disk, if the system can; the content is already synced."""
+    """Sync the folder if the system supports it, so that the new name is on disk. The file's content is
+    already synced.
+    """
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

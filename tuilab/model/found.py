@@ -16,7 +16,7 @@ class Found(msgspec.Struct, frozen=True):
     """A finding: a stable code, a sentence with the numbers behind it, and a remedy."""
 
     code: str
-    """Stable, for scripts."""
+    """A stable name for scripts."""
     message: str
     """A sentence with the numbers behind it."""
     remedy: str = ""

@@ -1,4 +1,5 @@
-"""Databases that SQLite has open in this process. Meanwhile, no other code in the process may open them.
+"""Databases that SQLite has open in this process. While a database is open, no other code in the process may
+open its files.
 
 POSIX locks belong to a process: closing any descriptor of a file drops all of the process's locks on it,
 including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an
@@ -29,13 +30,13 @@ def identity(path: Path) -> Identity | None:
 
 
 def hold(file: Identity) -> None:
-    """Count one more connection to this database."""
+    """Increment the number of connections to this database."""
     with _lock:
         _held[file] += 1
 
 
 def release(file: Identity) -> None:
-    """Count one connection to this database less."""
+    """Decrement the number of connections to this database."""
     with _lock:
         _held[file] -= 1
         if _held[file] <= 0:

@@ -8,7 +8,7 @@ import msgspec
 from tuilab.model.verdicts import EMULATED
 
 OPEN_GPUS = "TUILAB_GPUS"
-"""Environment variable for a worker: the numbers of the GPUs to open; `0` by default, empty for none."""
+"""Environment variable for a worker: the indices of the GPUs to open; `0` by default, empty for no GPU."""
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +71,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """True if one of its GPUs is emulated in software; texts about such a machine contain `EMULATED`."""
+        """True if one of its GPUs is emulated in software. All texts about such a machine contain
+        `EMULATED`.
+        """
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
@@ -81,7 +83,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return note if self.emulated else ""
 
     def mark_title(self, title: str) -> str:
-        """Return the title for results from this machine: `Demo (EMULATED GPU)` if its GPU is software."""
+        """Return the title for results from this machine, such as `Demo (EMULATED GPU)` if its GPU is
+        emulated.
+        """
         return f"{title} ({EMULATED} GPU)" if self.emulated else title
 
     @property
@@ -91,7 +95,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def key(self) -> str:
-        """A key that changes with the machine's capabilities. GPUs are compared separately, by name."""
+        """A key that changes if the machine's capabilities change. GPUs are not part of it; they are compared
+        separately, by name.
+        """
         parts: tuple[object, ...] = (
             self.host,
             self.cpu,

@@ -46,7 +46,7 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     driver: str
     budget: str
     parameters: str
-    """JSON object of all parameter values, keys sorted."""
+    """All parameter values as a JSON object with sorted keys."""
     on_cpu: Best | None = None
     on_gpu: Best | None = None
     crossed: Crossed | None = None

@@ -21,7 +21,7 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The work of one layer in a call, as the worker determined it."""
+    """The work of one layer in a call, as counted by the worker."""
 
     name: str
     """Path in the model, `block/conv`; in a graph without layers, the name scope."""
@@ -32,7 +32,7 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     work: Work
     """The layer's work. Its inputs and outputs are the bytes exchanged with other layers."""
     looping: float = 0.0
-    """Share (0 … 1) of the account's dispatch time that starts the ops in the layer's loops."""
+    """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,8 +45,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     bytes: float
     """Bytes of its weights and of the data exchanged with other layers."""
     share: float
-    """Share (0 … 1) of the call, according to the arm's account. The time outside layers makes up
-    the rest.
+    """Share (0 … 1) of the call's time. The time outside layers makes up the rest.
     """
     bound_by: BoundBy
     of_roof: float | None = None
@@ -85,11 +84,13 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     batch: str = ""
     """The parameter that sets the number of examples per call; "" if that number is fixed."""
     fits: int | None = None
-    """The largest batch that fits on every device of the run, with each of the arms."""
+    """The largest batch that fits on every device of the run in every arm."""
     fits_of: dict[str, int] = {}
-    """The same for each variant, because inference needs less memory than a training step."""
+    """The largest fitting batch for each variant, because inference needs less memory than a
+    training step.
+    """
     fits_on: tuple[Fit, ...] = ()
-    """The same for each device and variant, with the limit that ended the search."""
+    """The largest fitting batch for each device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
     """Choices made while opening the file, and remarks, in sentences."""
     layers: tuple[Layer, ...] = ()
@@ -97,8 +98,9 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     layers_of: str = ""
     """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses them."""
     layers_note: str = ""
-    """Why there are no layers, or a note that the profiled calls took a different time than the run's; else
-    ""."""
+    """Why there are no layers, or a note that the profiled calls were faster or slower than the run's; else
+    "".
+    """
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
 GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
-"""Ops that read only a part of their first input: the part that they return."""
+"""Ops that read only the part of their first input that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
 """Ops that bring values into the graph from outside."""
 
@@ -99,7 +99,7 @@ PRODUCTS = CONVOLUTIONS | names("MatMul")
 """Ops that the optimiser fuses with the following bias and activation (grappler's remapper)."""
 JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
-"""Matrix products; a GPU may compute their float32 and complex64 as TF32."""
+"""Matrix products. A GPU may use TF32 for float32 and complex64 products."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
     LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
 """Matrix decompositions."""

@@ -1,4 +1,6 @@
-"""Parameters of a workload. One declaration gives the slider, flag, validation, help text and sweep axis."""
+"""Parameters of a workload. The slider, the flag, validation, help text and sweep axis all come from one
+declaration.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Union, cast

@@ -59,8 +59,9 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     count: float
     """Executions per call."""
     seconds: float
-    """The op's share of the call's time, in seconds. Overlapping ops share the time between them, so the
-    values add up."""
+    """The part of the call's time attributed to the op, in seconds. The time of overlapping ops is divided
+    among them, so that the values add up.
+    """
     busy_s: float
     """Total duration of the op's executions, which may overlap."""
 
@@ -97,7 +98,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ops_s: float
     """Sum of the ops' seconds."""
     rest: str
-    """What fills the rest of the step, in words."""
+    """What takes the rest of the step, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
@@ -111,7 +112,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     diagnosis: tuple[str, ...] = ()
     """The diagnosis, in sentences."""
     account: Account | None = None
-    """The account of a call; None in profiles of version 0.1 and older."""
+    """The time of a call split into phases; None in profiles of version 0.1 and older."""
     notes: tuple[str, ...] = ()
     """Missing or doubtful parts, such as a GPU that the profiler may not access."""
 

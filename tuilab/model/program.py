@@ -74,32 +74,39 @@ class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
 
 
 class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
-    """Activity since the previous message. reads, fed and tapes are totals since the start."""
+    """The program's activity since the previous message. reads, fed and tapes are totals since the start."""
 
     now: float
     cpu: float = 0.0
     delayed: float = 0.0
-    """Total seconds during which the stepping thread was ready to run but had no processor."""
+    """Total seconds during which the thread that runs the steps was ready to run but had no processor."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
-    """Calls: function, start, end, and whether the call traced; the end is 0 if only the start was seen."""
+    """Calls of tf.functions: function number, start, end, and whether the call traced. The end is 0 if only
+    the start was seen.
+    """
     waits: tuple[tuple[float, float], ...] = ()
     """Waits for a batch in Python: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
-    """Samples of the stepping thread: file, line, function, the library function called from there; the call
-    (-1: between calls, -2: waiting for a batch, -3: before the first step); count.
+    """Samples of the thread that runs the steps: file, line, function, and the library function called from
+    there; the index of the call (-1: between calls, -2: waiting for a batch, -3: before the first step); the
+    number of samples.
     """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
     """Values that were copied to the host: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
-    """NumPy arrays passed to a tf.function: its number, calls, bytes."""
+    """NumPy arrays passed to a tf.function: the function's number, the number of calls, and bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
     """Gradient tapes in Python: file, line, count, and whether a library created them."""
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
     """NumPy arrays converted to tensors, in total: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
-    """Calls that passed new shapes to a function that XLA compiles, in total: its number, count, seconds."""
+    """Calls that passed new shapes to a function that XLA compiles, in total: the function's number, count,
+    seconds.
+    """
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """Stacks of the user's lines, outermost first, in which the stepping thread ran an eager op; count."""
+    """Stacks of the user's lines, outermost first, from which the thread that runs the steps ran an eager op;
+    count.
+    """
     iterators: int = 0
     """Total number of dataset iterations started."""
     made: tuple[tuple[int, int], ...] = ()
@@ -187,7 +194,7 @@ class Window(_Told, frozen=True, kw_only=True, tag="window"):
 
 
 class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
-    """The devices and dtypes for which the program's TensorFlow has kernels of an op."""
+    """The devices and dtypes for which the program's TensorFlow has a kernel of the op."""
 
     ops: dict[str, dict[str, tuple[str, ...]]]
 
@@ -204,7 +211,9 @@ class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """A step was captured at its next call, as requested. problem: why it was not captured."""
+    """The response to a request to capture a step at its next call. problem: why the step was not captured;
+    "" if it was.
+    """
 
     number: Key
     folder: str
@@ -213,13 +222,18 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):
-    """Seconds of the main thread since the previous message, starting when Python starts."""
+    """How the main thread spent its time since the previous message; the first message covers the time since
+    Python started.
+    """
 
     rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
-    """Kind; user lines, outermost first; library function that the last line calls; the user's function;
-    seconds."""
+    """Each row: kind; user lines, outermost first; library function that the last line calls; the user's
+    function; seconds.
+    """
     calls: tuple[tuple[str, int, str, int, int], ...] = ()
-    """Total calls: file, line, library entry, count, samples passed (0: unknown)."""
+    """Calls of the library in total: file, line, library function, count, number of samples passed (0:
+    unknown).
+    """
     wall: float = 0.0
     """Seconds since Python started."""
     watching: float = 0.0
@@ -257,7 +271,7 @@ Told = (
 
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Step time: number of steps, median with 95% interval, and the unit that counts as a step."""
+    """The step time: number of steps, median with 95% interval, and what counts as one step."""
 
     n: int = 0
     median_s: float | None = None
@@ -339,7 +353,7 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     program_share: float | None = None
     """Share of the program's wall time."""
     saves_s: float | None = None
-    """Estimated seconds saved by the fix."""
+    """Estimated seconds that the fix saves."""
     first: tuple[str, ...] = ()
     """Changes to make first, so that this advice can be followed."""
     preset: str = ""
@@ -347,7 +361,9 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
-    """The finding whose time includes this one's. Fixing both gains no more than fixing that one."""
+    """The finding whose time includes the time of this one. Fixing both gains no more than fixing the other
+    finding alone.
+    """
     tried: Tried | None = None
 
     @property
@@ -391,7 +407,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     processors_s: float | None = None
     """Processor seconds used by the observer and the lab."""
     processors_share: float | None = None
-    """The same as a share of the program's processor time."""
+    """`processors_s` as a share of the program's processor time."""
     windows: int = 0
 
 
@@ -410,7 +426,7 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PROGRAM = "program"
-"""Stands for the program itself, instead of a device."""
+"""Used in place of a device name for the program itself."""
 
 
 class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -431,7 +447,7 @@ class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """The load of a device while the program ran: means over one sample per second."""
+    """The load of a device while the program ran, averaged over one sample per second."""
 
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""
@@ -465,7 +481,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
-    """Every second of the program, longest rows first."""
+    """How the program spent every second, longest rows first."""
     on_a_gpu: OnGpu | None = None
     """On a host without a GPU: the best case with a GPU."""
     cost: Cost = Cost()

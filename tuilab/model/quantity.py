@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 
 
 LEAST, GREATEST = 1e-9, 1e18
-"""Figures outside this range are shown with an exponent."""
+"""Numbers outside this range are shown with an exponent."""
 EXACT = 18
 """Maximum digits of a whole number; a longer number exceeds the range of every parameter."""
 
@@ -62,7 +62,7 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
 
 
 def digits_for(value: float, half_width: float | None) -> int:
-    """Return the number of significant digits (2 to 4) that an interval of ± `half_width` supports.
+    """Return the number of significant digits (2 to 4) that are meaningful for an interval of ± `half_width`.
 
     The last digit shown is the first one that the half-width affects.
     """
@@ -91,7 +91,9 @@ def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """Format seconds in a fitting unit: 0.000483 as `483 µs`, with the digits that the interval supports."""
+    """Format seconds in a fitting unit: 0.000483 as `483 µs`, with as many digits as the interval makes
+    meaningful.
+    """
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
     return f"{significant(value / scale, digits)} {name}"
@@ -105,7 +107,9 @@ def rough(seconds: float) -> str:
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """Format a measured median with the digits that its interval supports, or two without an interval."""
+    """Format a measured median with as many digits as its interval makes meaningful, or two without an
+    interval.
+    """
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
@@ -120,7 +124,7 @@ def half_of(ends: tuple[float, float] | None) -> float | None:
 
 
 def interval(low: float, high: float, like: float) -> str:
-    """Format an interval, `[0.47 0.50]`, in the unit chosen for `like`."""
+    """Format an interval, `[0.47 0.50]`, in the unit that fits `like`."""
     digits = digits_for(like, (high - low) / 2)
     scale, _ = time_unit(like, digits)
     return f"[{significant(low / scale, digits)} {significant(high / scale, digits)}]"

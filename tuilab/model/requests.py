@@ -27,16 +27,17 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     preset: str = ""
     """Name of the run's preset; "" if none."""
     pace: bool = False
-    """Wait for `Painted` after each report (at most 0.25 s), so that the screen is not painted during a
-    timing."""
+    """Wait for `Painted` after each report (at most 0.25 s), so that the screen is not redrawn while a block
+    is timed.
+    """
     cold: bool = False
-    """Rotate input buffers that together exceed the last-level cache."""
+    """Rotate several input buffers, which together exceed the last-level cache."""
     latency: bool = True
     """Also time a single synchronised call per block."""
     phases: bool = True
-    """Also measure the phases of a call."""
+    """Also split the time of a call into phases."""
     placement: bool = True
-    """Also observe the placement."""
+    """Also observe on which device each op runs."""
     seed: int | None = None
     """Seed for the random order of arms; None for a random seed."""
     worker: int = 0
@@ -44,15 +45,18 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     zygote: int | None = None
     """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False
-    """Build the arms, send only `TurnOver`, and start timing after a `Turn`. The run's other processes build
-    their arms at the same time, and all measure one after another.
+    """Build the arms, send only `TurnOver`, and start timing after a `Turn`. All processes of the run build
+    their arms at the same time but measure one after another.
     """
     settled: tuple[str, ...] = ()
     """For a further process, the arms that settled at once in an earlier process: their warm-up is short."""
     part: int = 0
-    """If arms must not share a process, the index (from 0) of the part that this process measures."""
+    """If some arms must not share a process: the index (from 0) of the group of arms that this process
+    measures.
+    """
     spool: str = ""
-    """A folder that holds the run's events until it is over, or `~` for the measuring machine's own.
+    """The folder to which the run's events are also written until the run is over; `~` for the measuring
+    machine's default folder.
 
     If the lab disappears, the events stay there."""
     finish: bool = True
@@ -63,13 +67,13 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """True if other workers on this machine measure the same run. Before each round, this worker sends
     `TurnOver` and stays idle until it gets a `Turn`."""
     roofs: tuple[Roofs, ...] | None = None
-    """Known roofs of the machines that may measure.
+    """Known roofs (hardware limits) of the machines that may measure.
 
     The worker reports its own machine's roofs with the run, or measures them at the end if it has none. None:
     do not measure or report roofs."""
     roofs_later: bool = False
-    """Do not measure roofs with the run: `Finished` reports if they are due, and the lab requests
-    them later.
+    """Do not measure roofs during the run. `Finished` reports whether they are due, and the lab requests them
+    later.
     """
 
 

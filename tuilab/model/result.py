@@ -51,7 +51,7 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     precise: bool
     """True if every arm reached that half-width."""
     reasons: tuple[str, ...]
-    """Reasons for doubt, in two words each, most severe first."""
+    """Reasons to doubt the figures, in two words each, most severe first."""
     badge: str
     """Precision and reasons in one line; "" if there is no doubt or no data yet."""
     of: str = ""
@@ -114,12 +114,12 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     examples_per_s: float | None = None
     """For a model, the batch divided by the median; None if the batch is fixed or there is no median."""
     roof: ArmRoof | None = None
-    """The figures compared with the device's roof; None if the work or the time is unknown."""
+    """The arm's rates compared with the device's roof; None if the work or the time is unknown."""
     undisturbed: Undisturbed | None = None
     """The figures from undisturbed rounds; None if they equal `median_s` within the noise, or too few rounds
     were undisturbed."""
     does: str = ""
-    """What the calls do, if the run's arms do different things. Only arms that do the same work are
+    """What the arm's calls do, if the run's arms do different work. Only arms that do the same work are
     compared.
     """
 
@@ -130,14 +130,18 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_no_figure(self) -> str:
-        """The reason if it is short, or else the status; "" for an arm that can still run."""
+        """The reason why the arm has no figure: `reason` if it is short, or else the status; "" for an arm
+        that can still run.
+        """
         if self.status == "ok":
             return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
 
 
 class Ratio(msgspec.Struct, frozen=True):
-    """Time of `a` over that of `b`: the trimmed geometric mean of a / b over shared rounds."""
+    """The time of arm `a` divided by the time of arm `b`: the trimmed geometric mean of a / b over their
+    common rounds.
+    """
 
     a: str
     """An arm's id."""
@@ -148,7 +152,9 @@ class Ratio(msgspec.Struct, frozen=True):
     ci95: tuple[float, float]
     """Its 95% interval."""
     paired: bool = True
-    """True: computed from shared rounds. False: computed from each arm's mean, if they share no rounds."""
+    """True if computed from common rounds; False if the arms have no common rounds, and their means were
+    used.
+    """
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -248,14 +254,14 @@ class Diagnosis(Found, frozen=True):
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's slowdown while the run's other devices measure too."""
+    """An arm's slowdown while the run's other devices compute at the same time."""
 
     arm: str
     device: str
     alone_s: float
     together_s: float
     ratio: float
-    """The arm's time in parallel divided by its time alone."""
+    """The arm's time while the other devices compute, divided by its time alone."""
     ci95: tuple[float, float]
     sentence: str
 
@@ -336,7 +342,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """Lower bounds for a GPU that you do not have, compared with the fastest CPU arm; computed, not measured.
     """
     sweep_bound: SweepBound | None = None
-    """The same bounds along a sweep."""
+    """The bounds along a sweep."""
     model: ModelInfo | None = None
     """The content of a model file."""
     batch: BatchAnswer | None = None

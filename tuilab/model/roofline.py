@@ -1,4 +1,6 @@
-"""Work, roofs and bounds: the minimum work of a call, a machine's limits, and the resulting minimum time."""
+"""The roofline model: the work that a call must do, a machine's limits ("roofs"), and the resulting minimum
+time ("bound").
+"""
 
 from typing import Literal
 
@@ -7,12 +9,11 @@ import msgspec
 BoundBy = Literal[
     "arithmetic", "memory", "compute", "launches", "copies", "stalls", "input", "python", "not known"
 ]
-"""The part that takes most of a call; `compute` if the call is near neither the arithmetic nor the memory
-roof."""
+"""The part that limits a call; `compute` if the call is near neither the arithmetic nor the memory roof."""
 
 
 BOUND_WORDS = {"compute": "neither roof", "stalls": "waiting for the host"}
-"""Wording for parts whose names could be confused with a roof."""
+"""Wording for parts whose names could be mistaken for a roof."""
 
 
 def binding(by: BoundBy) -> str:
@@ -50,7 +51,7 @@ class Kernels(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The minimum work of one call. None means unknown."""
+    """The work that one call must do at least. None means unknown."""
 
     flop: float | None = None
     """Number of arithmetic operations by convention; a multiply-add counts as two."""
@@ -61,7 +62,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     inputs: float | None = None
     """Bytes of the arguments, each counted once."""
     read: float | None = None
-    """Bytes of the arguments that are really read, if fewer, as for a table lookup or a slice."""
+    """Bytes of the arguments that are actually read, if that is less, as for a table lookup or a slice."""
     outputs: float | None = None
     """Bytes of the results, each counted once."""
     state: float = 0.0
@@ -83,9 +84,9 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()
-    """Those kernels; () if only their total is known."""
+    """The kernels one by one, with identical ones merged; () if only the total work is known."""
     serial: float = 0.0
-    """Number of iterations of the longest loop; they run in sequence in any mode."""
+    """Number of iterations of the longest loop. In every mode, iterations run one after another."""
     uncounted: tuple[str, ...] = ()
     """Op types whose arithmetic is not counted, most frequent first."""
     stays: tuple[Stay, ...] = ()
@@ -99,7 +100,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def needed_flop(self) -> float | None:
-        """The number of operations that a bound may assume."""
+        """The minimum number of operations, for a lower bound."""
         return self.flop if self.least_flop is None else self.least_flop
 
     @property
@@ -144,7 +145,7 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     launch_s: dict[str, float] = {}
     """Seconds of an empty call, by mode: one eager op, one graph, one XLA program."""
     copied_s: dict[str, float] = {}
-    """Seconds of an empty call that includes the code for copies, by mode; on a CPU, this code copies
+    """Seconds of an empty call that includes the code for copying, by mode. On a CPU, this code copies
     nothing.
     """
     link: LinkRoof | None = None
@@ -152,11 +153,11 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 BUSY = 0.25
-"""Share of the processors above which the load from other processes matters."""
+"""Load from other processes, as a share of the processors, above which a machine counts as busy."""
 
 
 class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Measured roofs of a machine. Each figure is the best ever measured there."""
+    """The measured roofs (hardware limits) of a machine. Each figure is the best ever measured there."""
 
     machine: str
     """The machine's key (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
@@ -172,12 +173,15 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     devices: dict[str, DeviceRoofs] = {}
     """Roofs by TensorFlow's device name, `CPU:0`."""
     least: float | None = None
-    """The smallest relative difference (0.07 is 7%) that twenty rounds detect nine times in ten; None if not
-    measured."""
+    """The smallest relative difference (0.07 is 7%) that a run of twenty rounds detects in nine of ten cases;
+    None if not measured.
+    """
 
     @property
     def busy(self) -> bool:
-        """True if the machine was never idle, so that an empty call took longer than necessary."""
+        """True if the machine was never idle during the measurements, so that the launch times
+        are too high.
+        """
         return self.others > BUSY
 
 
@@ -208,7 +212,7 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     share: float | None
     """Share of the roof (0 … 1): bound divided by median."""
     bound_by: BoundBy
-    """The part that takes most of a call."""
+    """The part that limits the call."""
     uncounted: tuple[str, ...] = ()
     """Op types whose arithmetic is not counted. If there are any, the figures are lower bounds."""
     sentence: str = ""
@@ -270,8 +274,9 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     expected: tuple[float, float] | None = None
     """The resulting speedups, smaller one first."""
     busy: tuple[float, float] | None = None
-    """Two values of `at_most`: with the start cost of a call as measured on this busy host, and without any;
-    None if the host was idle when it was measured."""
+    """Two values of `at_most`: one with the launch time as measured on this busy host, one with a launch time
+    of zero. None if the launch time was measured on an idle host.
+    """
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
     why: str = ""
     """Why the bound is unknown, or why no GPU can win."""
@@ -290,7 +295,7 @@ class BoundPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
-    """The best case along a sweep's axis, and the smallest size at which the GPU could win."""
+    """The best case for a GPU along a sweep's axis, and the smallest size at which the GPU could win."""
 
     gpu: str
     name: str

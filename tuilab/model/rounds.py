@@ -1,4 +1,4 @@
-"""Many rounds of a run as arrays, so that they need not be processed one by one."""
+"""Holds many rounds of a run as arrays, so that they need not be processed one by one."""
 
 from array import array
 from dataclasses import dataclass

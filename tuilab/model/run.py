@@ -53,7 +53,7 @@ class ArmSamples:
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
-    """The round of each sample."""
+    """The index of each sample's round."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
     """Index of the first round of each further process; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
@@ -74,7 +74,7 @@ class ArmSamples:
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """The account of the calls next to the profile; `analysis` scales it to the median."""
+    """The split time of the calls next to the profile; `analysis` scales it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -86,7 +86,7 @@ class ArmSamples:
     """Cache for figures computed from the samples (`statistics.once`); not part of the state."""
 
     def account_for(self, account: Account) -> None:
-        """Set the account and clear figures computed from the old one."""
+        """Set the account (the split time of a call) and clear the figures computed from the old one."""
         self.account = account
         self.known.pop("account", None)
 
@@ -105,7 +105,7 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """Nodes by point, from the process whose number is in `placed_in` (the first is 1)."""
+    """Placed ops by point, as reported by the process whose number is in `placed_in` (the first is 1)."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     """Work of one call, by point."""
@@ -116,7 +116,7 @@ class ArmState:
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the cell at that point; creates it if it is missing."""
+        """Return the arm's samples at that point. Creates an empty entry if there is none."""
         return self.cells.setdefault(point, ArmSamples())
 
 
@@ -151,7 +151,7 @@ class RunState:
     rounds: int = 0
     canaries: "array[float]" = field(default_factory=lambda: array("d"))
     windows: list[HostWindow] = field(default_factory=list)
-    """Load from other processes, by rounds; empty if several hosts or workers share the rounds."""
+    """Load from other processes, by range of rounds; empty if several hosts or workers share the rounds."""
     process_began: int = 0
     """Index of the first round of the latest process."""
     process_points: tuple[int, ...] = ()
@@ -207,7 +207,7 @@ class RunState:
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Record in each cell that the following rounds come from another process."""
+        """Record for each arm and point that the following rounds come from another process."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
@@ -325,7 +325,7 @@ class RunState:
             state.cell(event.point).account_for(event.account)
         elif isinstance(event, Placement):
             if state.placed_in.get(event.point) != self.workers:
-                # Another process reports the same ops again: replace them.
+                # Another process reports the same ops again, so replace them.
                 state.placement[event.point], state.placed_in[event.point] = [], self.workers
             state.placement[event.point].extend(map(_shared, event.nodes))
         elif isinstance(event, WorkKnown):

@@ -25,8 +25,8 @@ _CONTROLS = re.compile(
 def sanitize_line(text: str, limit: int = 2_000) -> str:
     """Return one line of printable text without escapes, controls, bidi overrides or line breaks.
 
-    Longer text is cut to `limit` characters with an ellipsis, so that hostile input costs no more than normal
-    input.
+    Longer text is cut to `limit` characters and ends with an ellipsis, so that hostile input takes no more
+    time than normal input.
     """
     return sanitize_block(text, limit).replace("\n", " ")
 
@@ -90,7 +90,7 @@ def _sanitize(value: Any, limit: int = LONGEST_TEXT) -> Any:
 
 
 def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:
-    """Clean every text in JSON that is decoded later."""
+    """Clean every text in raw JSON that will be decoded later."""
     if not _SUSPECT.search(raw):
         return raw
     value = msgspec.json.decode(raw)

@@ -1,4 +1,4 @@
-"""The subject of a measurement: a workload and its parameters, the axes, and the budget."""
+"""What a run measures: a workload with its parameters, the sweep axes, and the budget."""
 
 import math
 from typing import Literal
@@ -79,11 +79,11 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: BudgetName
     """`quick`, `standard` or `publish`."""
     warm_s: float
-    """Minimum busy seconds for a cell's warm-up (half on a CPU)."""
+    """Minimum busy seconds for an arm's warm-up (half of that on a CPU)."""
     warm_limit_s: float
     """Maximum seconds of warm-up."""
     precision: float
-    """A cell is finished when half of its 95% interval, divided by its median, is at most this."""
+    """An arm is finished when half of its 95% interval, divided by its median, is at most this."""
     rounds: int
     """Minimum number of rounds."""
     limit_s: float
@@ -93,13 +93,15 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     the median of all processes with 95% probability, for any distribution.
     """
     forks: int = 0
-    """Maximum number of processes if further ones can be forked; stops early once `precision` is reached
-    among processes. 0: no forking.
+    """Maximum number of processes if processes can be forked. The run stops early once the interval over
+    processes reaches `precision`. 0: no forking.
     """
     further_s: float = 0.0
-    """Seconds of rounds for each process after the first; 0 divides limit_s equally."""
+    """Seconds of rounds for each process after the first; 0: all processes share limit_s equally."""
     chase_s: float = 0.0
-    """Seconds of rounds after which a cell stops once it has enough rounds; 0 means limit_s."""
+    """Seconds after which an arm stops even if it is not precise, provided that it has enough rounds; 0 means
+    limit_s.
+    """
 
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
         """Estimate the seconds of a run with one point and all its processes.
@@ -149,11 +151,12 @@ AROUND_S = 1.0
 presets on two cores.
 """
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
-"""Minimum length of a block. Longer blocks average more and waste less time between blocks."""
+"""Minimum seconds of a block. Longer blocks average over more calls and waste less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
-"""For a short process: the minimum number of rounds for which the median has an interval.
+"""For a short process: the smallest number of rounds for which the median has an interval, and limits for the
+warm-up in seconds.
 
-More rounds do not reduce differences between processes (docs/measuring.md)."""
+More rounds would not reduce the differences between processes (docs/measuring.md)."""
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
 """Minimum warm-up of an arm that settled at once in an earlier process.
 

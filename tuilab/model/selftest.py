@@ -9,7 +9,7 @@ class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The request for a self-test."""
 
     long: bool = False
-    """Whether to repeat more often, for publication."""
+    """True to repeat the checks more often, for figures to be published."""
     seed: int = 1
     only: tuple[str, ...] = ()
     """Names of the checks to run; empty for all of them."""

@@ -63,7 +63,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     low: float | None = None
     """Smallest value; None for 0."""
     high: float | None = None
-    """Largest value; None for 1, or for the largest integer that causes no error."""
+    """Largest value. If None: 1 for floats, and for integers the largest value that causes no error."""
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):

@@ -1,5 +1,5 @@
-"""The subject that a user names, as a typed value; `tuilab.lab.naming.resolve` determines it once, on
-input.
+"""What the user asked to measure or show, as a typed value. `tuilab.lab.naming.resolve` creates it once, from
+the text that the user typed.
 """
 
 import msgspec
@@ -16,7 +16,7 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 class NamedPreset(_Named, frozen=True, tag="preset"):
-    """A preset in the catalogue, or an unknown word, which the catalogue rejects."""
+    """The name of a preset. It may be an unknown word, which the catalogue then rejects."""
 
     name: str
 

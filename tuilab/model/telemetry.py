@@ -17,7 +17,9 @@ class GpuProcess(msgspec.Struct, frozen=True):
     use: float | None = None
     """Share of the GPU's processors that it used since the previous sample; None if not reported."""
     user: str = ""
-    """Owner; "" if unknown: in a container, the driver reports process ids from outside."""
+    """Owner; "" if unknown. In a container, the driver reports process ids of the host, which cannot be
+    looked up.
+    """
     command: str = ""
     """Command line; "" if unknown, for example in a container."""
 
@@ -80,7 +82,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
     temperature_c: float | None = None
     throttle: tuple[str, ...] = ()
-    """Why the clocks are below their maximum, in words; empty if they are not."""
+    """Why the clocks are below their maximum, in words; empty if they are at their maximum."""
     link: Link = Link()
     link_sent: float | None = None
     """Bytes per second that the GPU sends over PCIe."""

@@ -11,7 +11,7 @@ class Look(NamedTuple):
 
     mark: str
     tone: str
-    """Color role of a theme (in Textual `$text-…`)."""
+    """Color role of the theme, as in Textual's `$text-…` variables."""
     words: str
 
 

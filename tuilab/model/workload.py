@@ -1,4 +1,4 @@
-"""A workload's declaration, without TensorFlow."""
+"""The declaration of a workload. Does not import TensorFlow."""
 
 import msgspec
 
@@ -32,7 +32,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     title: str
     summary: str
     unit: str
-    """What one timed call does, in a word or two ("one STFT", "one batch")."""
+    """The amount of work in one timed call, in a word or two ("one STFT", "one batch")."""
     parameters: tuple[Parameter, ...]
     constraints: tuple[Constraint, ...] = ()
     modes: tuple[Mode, ...] = MODES
