@@ -1,8 +1,8 @@
-"""Builds one account of a call from its measurements: numbers in, an `Account` out.
+"""Splits the time of a call into phases (an `Account`), given its measurements.
 
-A profile attributes each moment but slows down the time between kernels. Calls without the profiler give the
-true duration. `of_profile` combines the two, for calls of an arm or steps of a program; `scaled` scales the
-account to the median that is reported elsewhere.
+A profile shows what happens at each moment of a call, but profiling stretches the time between kernels. Calls
+without the profiler give the true duration. `of_profile` combines the two, for calls of an arm or steps of a
+program; `scaled` scales the account to the median that is reported elsewhere.
 """
 
 import math
@@ -27,7 +27,9 @@ NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A phase's seconds per call, the half-width of its interval (None if unknown), and its source."""
+    """A phase's seconds per call, the half-width of their interval (None if unknown), and how they were
+    measured.
+    """
 
     seconds: float
     half: float | None
@@ -44,17 +46,18 @@ def of_profile(
     opaque: bool = False,
     drained: bool = False,
 ) -> Account:
-    """Return the account of consecutive profiled calls or steps.
+    """Split the time of consecutive profiled calls or steps into phases.
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
     of a call without the profiler; None keeps the profile's own length. events: number per call on the
     calling thread; each may have cost `EVENT_S`, which is subtracted from the time that TensorFlow and Python
     take between kernels. on_device: seconds per call and phase from another device's own clock, which neither
     the profiler nor a busy host stretches. Only the other parts are scaled to `plain_s`. If the plain call is
-    longer than the profile, the excess is unknown up to the device's time. own_python_s: seconds that Python
-    spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
-    TensorFlow's own. opaque: the profiler could not see into the device, so the wait for it is unknown.
-    drained: the input buffers were empty when the calls began. Raises ValueError if no call took time.
+    longer than the profile, the excess counts as unknown, up to the device's time. own_python_s: seconds that
+    Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
+    TensorFlow's own. opaque: the profiler recorded nothing on the device, so it is unknown what the device
+    did during the wait. drained: the input buffers were empty when the calls began. Raises ValueError if no
+    call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -99,7 +102,7 @@ def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> l
 
 
 def _part(kept: Sequence[Mapping[str, float]], calls: Sequence[Mapping[str, float]], phase: str) -> float:
-    """Return a phase's mean over the kept calls as a multiple of its mean over all calls."""
+    """Return a phase's mean over the calls that were kept, divided by its mean over all calls."""
     if not (whole := math.fsum(call.get(phase, 0.0) for call in calls)):
         return 1.0
     return math.fsum(call.get(phase, 0.0) for call in kept) / whole * len(calls) / len(kept)
@@ -148,7 +151,7 @@ def _scale_parts(
         return unknown(total_s, "the profiler recorded no events of the call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # they exceed the call, or nothing else is left to scale: scale all parts
+        held = {}  # these parts exceed the call, or no other part is left to scale, so scale all parts
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
@@ -164,7 +167,8 @@ def _scale_parts(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of a call that was not profiled: its separately timed parts, and an unknown rest.
+    """Return the account (split time) of a call that was not profiled: its separately timed parts, and an
+    unknown rest.
 
     If the parts overlap and add up to more than a call, all are reduced by the same factor.
     """
@@ -212,7 +216,7 @@ def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
 
 
 def scaled(account: Account, median_s: float) -> Account:
-    """Return the account scaled to the arm's median, every part by the same factor.
+    """Return the account with every part scaled by the same factor, so that the total is the arm's median.
 
     The parts add up to `median_s` except for rounding.
     """
@@ -241,7 +245,7 @@ GROUPS: dict[str, Group] = {
     "compute": "compute",
     NOT_KNOWN: "not known",
 }
-"""The bound to report for an arm, by its largest phase. A workload's own phases count as Python."""
+"""What to report as limiting an arm, by its largest phase. A workload's own phases count as Python."""
 
 
 def largest(account: Account) -> Group:

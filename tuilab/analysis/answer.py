@@ -44,7 +44,8 @@ HEADLINE = 60
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
     """Describe the run's results so far in plain text. crossed: its crossovers, if already known.
 
-    against: data-sheet name of a GPU to compare with; by default, only runs without a GPU are compared.
+    against: data-sheet name of a GPU to compare with. By default, only runs on hosts without a GPU are
+    compared with one.
     """
     if state.scenario is None:
         return ""
@@ -78,8 +79,8 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return sentences about one point of a sweep: the fastest arm, and the arm that readers ask
-    about next.
+    """Return sentences about one point of a sweep: which arm is fastest, and how the most interesting other
+    arm compares.
     """
     return [part for part in _of_each_kind(state, point) if part]
 
@@ -124,7 +125,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe the arms whose speed differs while the machine is otherwise idle, with both figures."""
+    """Describe the arms that were clearly faster in rounds without other load, with both figures."""
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
         return ""
@@ -147,7 +148,7 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
-    """Describe the fastest arm or arms, and the arm that readers will ask about next."""
+    """Describe the fastest arm or arms, and compare them with the most interesting other arm."""
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
@@ -158,8 +159,8 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _describe_noisy(arms: list[ArmState], point: int) -> str:
-    """Describe the arms that are too noisy to separate from the fastest, although faster arms can be
-    separated from it.
+    """Describe the arms that are too noisy to tell apart from the fastest arm, although some arms with lower
+    medians can be told apart from it.
     """
     if not arms:
         return ""
@@ -245,11 +246,13 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
 
 
 HOPELESS = 9.0
-"""A smallest detectable difference of ten times or more does not help readers."""
+"""If the smallest detectable difference is this factor or more, it is not reported, because it would not help
+readers.
+"""
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    """Return the smallest difference that the run could have detected between arms reported as equal."""
+    """State the smallest difference that the run could have detected between the arms reported as equal."""
     least = max((each.least for each in found if each is not None and each.least is not None), default=None)
     if least is None:
         return ""
@@ -279,9 +282,7 @@ def _next(ranking: Ranking, point: int) -> str:
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe what a host without a GPU can show: the time that a graph saves compared with eager
-    execution.
-    """
+    """On a host without a GPU, describe how much time a graph saves compared with eager execution."""
     if len({(arm.arm.dtype, arm.arm.variant) for arm in arms}) > 1:
         return ""
     eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
@@ -313,7 +314,7 @@ def _against(one: ArmState, other: ArmState, point: int) -> str:
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
-    """Explain why a graph is faster: how many fewer ops it launches, and whether GPUs can run them."""
+    """Explain why a graph is faster: how many fewer ops it launches, and whether a GPU could run them."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
@@ -371,7 +372,7 @@ def failures(state: RunState, point: int) -> str:
 
 
 def _describe_merged(arms: list[ArmState], point: int) -> str:
-    """Return a note that a graph computes duplicate work once, if the duplicates are much of the requested
+    """Return a note that a graph computes duplicate ops only once, if they are a large part of the requested
     work.
     """
     messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
@@ -425,7 +426,7 @@ def _first_look(state: RunState, point: int) -> str:
 def _describe_preparation(state: RunState, point: int) -> str:
     """Return the number of the arm that is being prepared, `2 of 5`.
 
-    "" for the first arm, and once all are ready.
+    Returns "" for the first arm, and once all arms are ready.
     """
     arms = [
         arm

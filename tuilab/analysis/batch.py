@@ -66,7 +66,9 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
 
 
 def growing(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the largest measured batch if it is clearly better than the next smaller one, else None."""
+    """Return the largest measured batch if its throughput is clearly better than that of the next smaller
+    one, else None.
+    """
     best = _throughput(points, batch)
     if len(best) < 2 or paying(points, batch) is not None:
         return None

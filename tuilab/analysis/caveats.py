@@ -34,9 +34,7 @@ def count(samples: Sequence[float]) -> int:
 
 
 def outliers(samples: Sequence[float]) -> Found | None:
-    """Return a doubt that reports the number of outliers in `samples` (seconds per call), and the worst of
-    them.
-    """
+    """Return a caveat with the number of outliers in `samples` (seconds per call) and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
     outside = count(finite)
     if not outside:
@@ -69,7 +67,7 @@ class Levels(NamedTuple):
 
 
 def levels(samples: Sequence[float]) -> Found | None:
-    """Return a doubt if `samples` (seconds per call) have two levels."""
+    """Return a caveat if `samples` (seconds per call) cluster at two levels."""
     split = two_levels(samples)
     if split is None:
         return None
@@ -105,7 +103,7 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
 
 
 def _parting(ordered: "NDArray[Any]", least: int) -> int:
-    """Return the size of the lower part; each part has at least `least` values."""
+    """Return how many values belong to the lower level; each level has at least `least` values."""
     import numpy as np
 
     n = len(ordered)
@@ -123,7 +121,7 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Found | None:
-    """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2%."""
+    """Return a caveat if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2%."""
     drifted = movement(samples)
     if drifted is None:
         return None
@@ -202,8 +200,8 @@ yield to each other.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pressure:
-    """Growth of the counters over `wall_s` seconds of measuring; None for counters this system does not
-    report.
+    """How much the system's counters grew during `wall_s` seconds of measuring; None for counters that this
+    system does not report.
 
     switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time in which the
     measuring thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time held back by
@@ -222,12 +220,12 @@ class Pressure:
 
 
 def contention(seen: Pressure) -> Found | None:
-    """Return a doubt if other activity took processor time from the measurement.
+    """Return a caveat if other activity took processor time from the measurement.
 
-    Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one competitor
-    on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half the time);
-    the thread ready but not running for 5% of the time; held back by a quota for 1% of the time; other
-    processes using a quarter of all cores' time; a load more than one above the number of cores.
+    Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (on Linux 6.18,
+    one competitor on the same core caused 125 per second and kept a busy thread waiting half the time); the
+    thread ready but not running for 5% of the time; held back by a quota for 1% of the time; other processes
+    using a quarter of all cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:
         return None

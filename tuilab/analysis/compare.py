@@ -1,4 +1,4 @@
-"""Compares runs: two arm by arm, or any number of runs in one table."""
+"""Compares two runs arm by arm, or any number of runs in one table."""
 
 from collections.abc import Collection, Sequence
 
@@ -34,9 +34,9 @@ DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm in both runs, at one place.
+    """One arm in both runs, at one size of a sweep.
 
-    If the runs share no arm: two arms that differ only in their device, `A → B`.
+    If the runs have no arm in common, this compares two arms that differ only in their device, `A → B`.
 
     ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
     parameter that either run sweeps; empty if neither does. differs: True if the two intervals of the medians
@@ -67,7 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(first: RunState, second: RunState) -> Comparison:
-    """Compare the arms that both runs measured, at each common place.
+    """Compare the arms that both runs measured, at each common size.
 
     The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95%
     intervals, low2/high1 … high2/low1, and are wider than a 95% interval of the ratio.
@@ -91,7 +91,7 @@ def _emulated(*states: RunState) -> list[str]:
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
-    """Return a warning if no place was measured in both runs."""
+    """Return a warning if the runs have no measured size in common."""
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
@@ -118,8 +118,8 @@ def _left_out(
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Return the arms that both runs measured, at each common place. names: the parameters that identify a
-    place.
+    """Return the arms that both runs measured, at each common size. names: the parameters whose values
+    identify a size.
     """
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
@@ -259,9 +259,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one place in every run; None for runs without it.
+    """One arm at one size, in every run; None for runs without it.
 
-    at: the place in words; "" if none of the runs sweeps.
+    at: the size in words; "" if none of the runs sweeps.
     """
 
     arm: str
@@ -274,8 +274,8 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison of several runs. warnings: by run, its differences from the base run, and its
     disturbances.
 
-    note: the variation that the intervals do not include, "" if there is none. left_out: number of places
-    that only one run measured; they have no row.
+    note: the variation that the intervals do not include, "" if there is none. left_out: number of sizes that
+    only one run measured; they have no row.
     """
 
     base: int
@@ -288,7 +288,7 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
 def across(states: Sequence[RunState], base: int = 0) -> Across:
     """Return every arm of any run, in order of appearance, with ratios to run `base`.
 
-    Sweeps have a row for each place that at least two runs measured. The runs were not interleaved, so a
+    Sweeps have a row for each size that at least two runs measured. The runs were not interleaved, so a
     ratio counts as different from 1 only if the two 95% intervals of the medians do not overlap
     (`analysis.compare`).
     """

@@ -1,4 +1,6 @@
-"""Finds the size at which two cost curves cross, from sign changes of their log ratio, and the next size."""
+"""Finds the size at which two cost curves cross, from sign changes of their log ratio. Also chooses the next
+size to measure.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +27,11 @@ _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
 LASTING = 0.5
-"""Standard deviation of noise that lasts through all rounds of a size, as a share of the noise of one round.
+"""Standard deviation of slow noise, which shifts all rounds of a size alike, as a share of the noise of one
+round.
 
 Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of whose variance lasts, at most 5% of them show a crossover.
+half of whose variance is slow, at most 5% of the sweeps show a crossover.
 """
 
 
@@ -49,7 +52,7 @@ class SizeRatio:
         return _sign(self.ratio, level)
 
     def lead(self, level: float) -> int:
-        """Return the sign, or 0 if a disturbance that lasts through one size could explain it.
+        """Return the sign, or 0 if a disturbance that lasts through all rounds of one size could explain it.
 
         Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
         standard deviation is assumed to be `LASTING` times that of one round, and is added to the error of
@@ -87,12 +90,12 @@ class Crossing:
 
     @property
     def half_width(self) -> float:
-        """The larger distance from `at` to an end of the interval, as a log of size."""
+        """The distance from `at` to the farther end of the interval, as a log of size."""
         return max(math.log(self.high / self.at), math.log(self.at / self.low))
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
-    """Return the sizes (positive, ascending) at which the arms share rounds.
+    """Return the sizes (positive, ascending) at which the arms have common rounds.
 
     begun: the first round of each further process (`processes.combined`). The autocorrelation of the log
     ratios is a property of the process, so its estimates at all sizes are averaged.
@@ -126,7 +129,7 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the sign at each place, tested at a family-wise error of 5% (Bonferroni)."""
+    """Return the sign at each size, tested at a family-wise error of 5% (Bonferroni)."""
     return [place.sign(_level(at)) for place in at]
 
 
@@ -146,7 +149,7 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
     """Return every change of the lead that persists on both sides, in order; an empty list if the lead
     alternates.
 
-    Undecided places in between widen the bracket.
+    Undecided sizes in between widen the bracket.
     """
     known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
     if jumps(at):
@@ -167,7 +170,8 @@ def jumps(at: Sequence[SizeRatio]) -> bool:
 
 
 def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
-    """Return the crossing in a bracket whose first and last place differ from 1 in opposite directions.
+    """Return the crossing in a bracket of sizes; the ratios at its two ends differ from 1 in opposite
+    directions.
 
     Between neighbouring sizes the log ratio L is taken as linear in log size (exact for power laws). `at` is
     the zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
@@ -215,8 +219,8 @@ def _between(low: int, high: int, share: float) -> float:
 
 
 def _undecided_range(left: SizeRatio, right: SizeRatio) -> list[float]:
-    """Return the ends (logs of size) of the range between two places in which the ratio does not differ from
-    1 at 95%.
+    """Return the ends (logs of size) of the range between two sizes in which the ratio does not differ from 1
+    at 95%.
 
     At a share w of the way, the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
     quadratic in w (Fieller 1954). t has the Welch–Satterthwaite degrees of freedom at the midpoint.
@@ -267,8 +271,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next step of a bisection. size: the size to measure; None if no further size is needed. reason: in
-    words.
+    """The next step of the search. size: the size to measure; None if no further size is needed. reason: why,
+    in words.
     """
 
     size: int | None
@@ -299,9 +303,9 @@ def next_size(
 ) -> Step:
     """Return the size to measure next to find the crossover to ± `precision` (relative).
 
-    allowed: returns the nearest size that the parameter may take. The new size is the current estimate:
-    interpolation is accurate close to a measured place, so one or two sizes suffice, whereas bisection takes
-    five. Crossings are refined one after another, in order.
+    allowed: returns the nearest size that the parameter may take. The new size is the current estimate of the
+    crossover: interpolation is accurate close to a measured size, so one or two new sizes suffice, whereas
+    bisection takes five. Crossings are refined one after another, in order.
     """
     changes = crossings(places(a, b))
     if not changes:
@@ -370,8 +374,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """Return the result for a lead that never changes. known: the lead or sign at each place; all that are
-    not zero are equal.
+    """Return the result if the lead never changes. known: the lead or sign at each size; all that are not
+    zero are equal.
     """
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)

@@ -44,9 +44,11 @@ LONGEST_LAUNCH_S = 1e-3
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""Minimum speedup in the run's own arms at which a change is advised."""
+"""A change is advised only if the run's own arms show at least this speedup from it."""
 NEAR_ROOF = 0.6
-"""Share of the roof beyond which adding work per call is not advised, because the device is nearly busy."""
+"""Share of the roof above which adding work per call is not advised, because the device is nearly at its
+limit.
+"""
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
@@ -74,7 +76,7 @@ def contended(state: RunState) -> bool:
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """Report once that advice on launch cost is withheld, if it would apply to an arm."""
+    """If advice on launch cost would apply to an arm, report once that it is withheld."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
@@ -97,8 +99,8 @@ def _withheld(
 
 
 INFLATED = frozenset({"dispatch", "python"})
-"""Phases that other programs on the host lengthen. They are reported only if the interval's lower end exceeds
-the threshold.
+"""Phases that take longer if other programs use the host. They are reported only if the lower end of their
+interval exceeds the threshold.
 """
 
 
@@ -114,8 +116,8 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _is_refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show that a change gains nothing. found: time before over
-    time after.
+    """Return True if the run's own arms show that a change gains nothing. found: the ratio of the time before
+    to the time after the change.
     """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
@@ -178,7 +180,7 @@ def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
 def _launch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Report graphs whose launch on the host takes a large part of their time."""
+    """Report graph arms for which launching ops on the host takes a large part of the time."""
     share = parts.share("dispatch")
     severity = _grade(arm, point, LAUNCH, "dispatch")
     if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
@@ -397,7 +399,7 @@ def remedies(groups: Sequence[Sequence[Node]]) -> str:
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Report tracing and compiling that only pay off over many calls."""
+    """Report tracing and compilation times that pay off only after many calls."""
     found, first = estimate_at(arm, point), arm.cells[point].first_s
     if found is None or first is None or first < FIRST_CALLS * found.median:
         return
@@ -410,7 +412,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Compare arms that differ only in dtype, each with float32, or else with the fastest."""
+    """Compare arms that differ only in dtype: each with the float32 arm, or else with the fastest."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]
@@ -440,8 +442,8 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
-    """Report a scenario whose size is below the crossover, so that the arm which scales better is not yet
-    faster.
+    """Report that the scenario's size is below the crossover, so the arm that wins at larger sizes is not
+    faster yet.
     """
     names = axes(state)
     if len(names) != 1 or state.scenario is None:

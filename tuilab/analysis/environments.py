@@ -25,7 +25,7 @@ FIRST_CALLS = 1.5
 call.
 """
 ALIKE = 1.1
-"""Arms that are certainly within this ratio of each other are reported as equal."""
+"""If the interval of two arms' ratio is within this factor of 1, they are reported as equal."""
 DOUBT = 0.05
 """Maximum probability that chance caused any of the differences reported for a pair."""
 
@@ -84,12 +84,14 @@ def _pair_arms(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmS
 
 
 def _bare(arm: ArmState) -> Arm:
-    """Return the arm without its host."""
+    """Return the arm with its host removed."""
     return msgspec.structs.replace(arm.arm, host="")
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """Compare one arm in both environments. DOUBT is the family-wise error of all differences."""
+    """Compare one arm in both environments. The test is strict enough for the chance of any false difference
+    among all arms to be at most `DOUBT`.
+    """
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
     low, high = found.interval or (None, None)

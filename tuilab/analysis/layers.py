@@ -13,7 +13,9 @@ from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
 OUTSIDE = "outside layers"
-"""The rest of a call: its launch, ops outside loops, copies, Python, and ops without a layer."""
+"""Name of the row for the time outside all layers: the call's launch, dispatch of ops outside loops, copies,
+Python, and ops without a layer.
+"""
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
@@ -34,8 +36,8 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     """Return each layer's share of a call of the arm, longest first; none without a profile of its graph.
 
-    If the profiled calls took a different time than the run's own, shares refer to the profiled ones. A
-    loop's launches count toward its layer, because removing the layer would save them.
+    If the profiled calls took a different time than the run's own, shares refer to the profiled ones. The
+    launches of a loop's ops count toward the loop's layer, because removing the layer would save them.
     """
     account, device = _profiled_account(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
@@ -70,7 +72,9 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
 
 
 def _profiled_account(arm: ArmState, point: int) -> Account | None:
-    """Return a call's account, scaled to the arm's median if the profiled calls resemble the run's own."""
+    """Return the split time of a call. It is scaled to the arm's median if the profiled calls took about as
+    long as the run's own.
+    """
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 

@@ -39,8 +39,8 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """Return a short hash of these claims, because verdicts may be compared only if they are for the same
-    claims.
+    """Return a short hash of these claims. Verdicts may be compared only if they are about the
+    same claims.
     """
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
@@ -97,7 +97,7 @@ def _crossed(state: RunState) -> Crossed | None:
 MOST_NAMED = 4
 DECIDED = ("confirmed", "refuted")
 Groups = dict[str, list[str]]
-"""An answer → the machines that gave it."""
+"""Maps each answer to the machines that gave it."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""The cost model of a copy, fitted to the times of several sizes."""
+"""The cost model of a copy, fitted to measured times for several sizes."""
 
 import math
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
-"""Generalises from the samples of several processes to processes in general.
+"""Estimates how fast an arm is in any process, from samples of several processes.
 
 A process can settle at its own speed, depending on its memory and code layout, and keep that speed to its
-end. No interval within one process covers this variation. A run of several processes (`--budget publish`, or
-a resumed run) shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are
-for the median of the processes; a single further process may lie outside.
+end. An interval computed within one process does not include this variation. A run of several processes
+(`--budget publish`, or a resumed run) shows it, and each process is then one observation (Kalibera & Jones
+2013). The intervals are for the median over all possible processes; the median of a single process may be
+outside.
 """
 
 import math
@@ -38,14 +39,15 @@ SHORTEST = 5
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """Return the median of a cell's samples (seconds per call) with a 95% interval for processes in general.
+    """Return the median of an arm's samples (seconds per call) with a 95% interval that holds for any
+    processes.
 
     With three or more processes it is the median of their medians: each counts once, however long it ran.
-    With six or more, the interval runs between two of these medians (`statistics.rank_of_low_end`) and
-    contains the median of processes for any distribution. On a disturbed machine the distribution is skewed
-    or has two levels, and the mean of the logs is not its median. With three to five, even the full range
-    would not achieve 95%, so a t interval on their logs is used. With two processes that differ, the interval
-    spans both and claims nothing about a third.
+    With six or more, the interval runs between two of these medians (`statistics.rank_of_low_end`), which
+    assumes no particular distribution. On a disturbed machine the distribution is skewed or has two levels,
+    and the mean of the logs is not its median. With three to five, even the full range would not achieve 95%,
+    so a t interval on their logs is used. With two processes that differ, the interval spans both and claims
+    nothing about a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -122,7 +124,7 @@ def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
 
 
 def log_mean(cell: ArmSamples) -> Location | None:
-    """Return the mean of the logs of a cell's samples, with the error between processes as in `combined`."""
+    """Return the mean of the logs of an arm's samples, with the error between processes as in `combined`."""
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell)) if cell.begun else ()
     return combined(locate(logs(cell.samples)), [locate(logs(cut)) for cut in cuts])
 
@@ -148,7 +150,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
 
 
 def doubt(cell: ArmSamples) -> Found | None:
-    """Return a doubt if the processes differ."""
+    """Return a caveat if the processes differ in speed."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
         return None

@@ -13,10 +13,12 @@ from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
-"""Minimum share of a call for advice on a part. Removing the part gains at most this share."""
+"""Minimum share of a call for advice on a part. Removing a smaller part would gain too little."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""Share of the copies' time. If the link takes at least this share, the rest is not mentioned."""
+"""If the transfer over the link takes at least this share of the copy time, the rest of the copy time is not
+mentioned.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def diagnose(profile: Profile) -> tuple[str, ...]:
 
 
 def input_bound(share: float) -> str:
-    """Describe how strongly waiting for input limits a call, judging by the printed share."""
+    """Describe how strongly waiting for input limits a call, based on the share as it is printed."""
     return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
 
 

@@ -22,15 +22,17 @@ from tuilab.model.run import ArmState, RunState
 LEAST = 1.005
 """A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
 LOOK = 3
-"""Number of warm-up calls required for the provisional figure that is shown until the first counted round."""
+"""Number of warm-up calls needed before a provisional figure is shown. It is shown until the first counted
+round.
+"""
 
 
 @dataclass(frozen=True)
 class Ranking:
     """Arms that do the same work, fastest first.
 
-    tied: the arms that may be the fastest. wild: arms that are too noisy to compare with the fastest. few:
-    arms with too few rounds to compare.
+    tied: the arms that may be the fastest. wild: the arms that are too noisy to compare with the fastest.
+    few: the arms with too few rounds to compare.
     """
 
     arms: list[ArmState]
@@ -48,7 +50,7 @@ class Ranking:
 
 
 def ranked(arms: list[ArmState], point: int) -> Ranking:
-    """Return the ranking of the arms, which are given in order of their medians."""
+    """Rank the arms. They must be given in order of their medians."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
     # Name all arms until one can be compared with the fastest. Then list the arms that cannot be compared yet
     # separately.
@@ -66,10 +68,10 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, by median, and slower arms that are too noisy to separate from
-    them.
+    """Return the arms that may be the fastest, in order of their medians, and slower arms that are too noisy
+    to tell apart from them.
 
-    An arm between two arms that are known to be nearly equal counts as equal too, no matter how precise its
+    If two arms are known to be nearly equal, an arm between them counts as equal too, however precise its
     figure is.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
@@ -115,8 +117,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part that accounts for most of the time that `after` saves, in both arms; None if no part
-    accounts for half.
+    """Return the part of a call in which `after` saves the most time, as it is in both arms; None if no part
+    makes up half of the saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:
@@ -139,7 +141,7 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
         if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
-            # Use the minimum, because other activity at the start slows most of these calls down.
+            # Use the minimum, because other work during start-up slows most of these calls down.
             fastest.setdefault(arm.arm.device, (arm, min(warming)))
     return list(fastest.values())
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
 """How a ratio of two arms is computed. It rarely equals the quotient of their medians."""
 VAGUE = 100.0
-"""An interval whose ends differ by this factor says nothing about the ratio."""
+"""An interval whose ends differ by this factor or more is too wide to report the ratio."""
 ALIKE = 1.1
 """Two arms are reported as equal if they are certainly within this factor of each other."""
 
@@ -42,7 +42,7 @@ class RatioEstimate(Bounded):
 
     @property
     def is_informative(self) -> bool:
-        """True if the interval's ends are less than `VAGUE` apart."""
+        """True if the interval's ends differ by less than the factor `VAGUE`."""
         return self.low is not None and self.high is not None and self.high < VAGUE * self.low
 
     @property
@@ -71,7 +71,7 @@ class RatioEstimate(Bounded):
 
     @property
     def turned(self) -> "RatioEstimate":
-        """The estimate of b's time over a's."""
+        """The inverse: the estimate of b's time over a's."""
         ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
         return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
 
@@ -163,7 +163,7 @@ def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[ND
 
 
 def logs(samples: Sequence[float]) -> Sequence[float]:
-    """Return the log of each sample that is positive and finite."""
+    """Return the log of each positive, finite sample."""
     if len(samples) <= LARGE:
         return [math.log(s) for s in samples if 0 < s < math.inf]
     import numpy as np

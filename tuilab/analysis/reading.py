@@ -1,4 +1,6 @@
-"""Reads a run's state: the arms at a point, the measured places, the missing figures."""
+"""Answers questions about a run's state: which arms ran at a point, which sizes were measured, which figures
+are missing.
+"""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +31,9 @@ SINGLE_S = 20e-6
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Share of the processors. A peak measured while other processes used more is not raised further."""
+"""Share of the processors. If other processes used at most this when the peak was measured, the peak is
+trusted as it is.
+"""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -175,12 +179,12 @@ def device_of(arm: ArmState, point: int) -> str | None:
 
 
 def family_of(arm: ArmState, point: int) -> str:
-    """Return `CPU` or `GPU` for the observed device, or else for the requested one."""
+    """Return the kind, `CPU` or `GPU`, of the observed device, or else of the requested one."""
     return family(device_of(arm, point) or arm.arm.device)
 
 
 def elsewhere(arm: ArmState, point: int) -> bool:
-    """Return True if the arm computed on another kind of device than requested."""
+    """Return True if the arm computed on a different kind of device than requested."""
     return family_of(arm, point) != family(arm.arm.device)
 
 
@@ -204,7 +208,7 @@ def measured(state: RunState, point: int) -> list[ArmState]:
 
 
 def vanished(state: RunState, arm: ArmState, point: int) -> str:
-    """Return in what way an arm does not compute what was requested; "" if it does.
+    """Describe how the work of an arm differs from what was requested; "" if it does not.
 
     Based on its calls and graph (`measure.validity`), or on its rate.
     """
@@ -224,7 +228,8 @@ def does(arm: ArmState, point: int) -> str:
 
 
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
-    """Return groups of measured arms that may be compared, fastest first; groups in the run's order.
+    """Return groups of measured arms that may be compared with each other. Each group starts with its fastest
+    arm; the groups are in the run's order.
 
     Arms that do different work are in different groups. An arm that is retraced in each call is in none.
     """
@@ -238,8 +243,8 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     """Return a note if an arm is faster than its machine can compute and therefore cannot have done the work;
     else "".
 
-    Compares with the highest peak of any dtype, with a margin if the peak was measured while other processes
-    used the processors. Uses operations only, because bytes may come from a cache.
+    Compares the arm's rate with the highest peak of any dtype, and adds a margin if the peak was measured
+    while other processes used the processors. Considers only operations, because bytes may come from a cache.
     """
     work, figure, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
     if work is None or not work.needed_flop or work.host_only or figure is None or roofs is None:
@@ -326,11 +331,11 @@ def endless(arm: ArmState, point: int) -> bool:
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return the account of a call, scaled to the arm's median; None if there is no account or nothing was
+    """Return the split time of a call, scaled to the arm's median; None if the arm was not profiled or not
     timed.
 
-    All of it is unknown if the unprofiled calls contradict the run's own. The machine was then busier or less
-    busy, so the profile does not describe the measured calls.
+    If the unprofiled calls next to the profile took much longer or shorter than the run's own calls, all
+    parts are unknown: the machine was more or less busy, so the profile does not describe the measured calls.
     """
     cell, figure = arm.cells.get(point), estimate_at(arm, point)
     if cell is None or cell.account is None or figure is None or figure.median <= 0:
@@ -352,7 +357,7 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
 
 
 def _middle(ordered: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and highest value of the middle 90%."""
+    """Return the lowest and highest value of the middle 90% of the values."""
     cut = len(ordered) // 20
     return ordered[cut], ordered[-1 - cut]
 
@@ -374,8 +379,8 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Return the index of each point by its place. A run without a sweep has a single place, at its own
-    values.
+    """Return the index of each point by its parameter values. A run without a sweep has a single point, at
+    its own values.
     """
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
@@ -386,17 +391,17 @@ def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
 
 
 def ordered(unordered: Sequence[AxisValues]) -> list[AxisValues]:
-    """Return each place once, ascending, with words after numbers."""
+    """Return each point once, in ascending order, with text values after numbers."""
     return sorted(set(unordered), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
 def place_words(place: AxisValues) -> str:
-    """Return `1,024 samples and frame length 256`; "" for the only place of runs without a sweep."""
+    """Return `1,024 samples and frame length 256`; "" for the single point of a run without a sweep."""
     return listed([on_axis(name, size(v) if type(v) is int else str(v)) for name, v in place])
 
 
 def missing(state: RunState) -> dict[str, list[int]]:
-    """Return for each arm that can run the points at which it lacks rounds or precision."""
+    """For each arm that can run, return the points at which it lacks rounds or precision."""
     points = [point.index for point in state.points] or [0]
     lacking = {
         name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()

@@ -1,4 +1,4 @@
-"""Compares every figure with the maximum that its machine can reach.
+"""Compares each measured time with the minimum that its machine's limits ("roofs") allow.
 
 The model (Williams, Waterman and Patterson 2009, plus launch cost): no call is shorter than its arithmetic at
 peak rate, nor than its bytes at the bandwidth of the memory that they fit into. A CPU computes during the
@@ -36,7 +36,7 @@ from tuilab.model.roofline import (
 from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
-"""The dtype whose units compute another dtype that has no roof of its own."""
+"""For a dtype without a roof of its own, the dtype whose arithmetic units compute it."""
 
 LITTLE = 0.01
 """Share of the kernel time. A roof that explains a smaller share does not limit the call."""
@@ -44,7 +44,7 @@ LITTLE = 0.01
 
 @dataclass(frozen=True)
 class Floor:
-    """The parts of a call's minimum time in seconds, and the total."""
+    """The minimum time of a call in seconds, in parts and in total."""
 
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
@@ -62,7 +62,7 @@ class Floor:
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
     """Return the device's maximum FLOP/s for `dtype`, and the dtype of the roof that was used.
 
-    A dtype without a roof of its own is compared with the highest one.
+    A dtype without a roof of its own is compared with the highest roof.
     """
     for name in (dtype, COUNTED_AS.get(dtype, dtype)):
         if name in roofs.peaks:
@@ -80,7 +80,7 @@ def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """Return the memory or cache with that bandwidth."""
+    """Return the memory level (main memory or a cache) with that bandwidth."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
 
@@ -122,7 +122,7 @@ def floor(
 
 
 def needed(work: Work) -> dict[str, float]:
-    """Return the operations that a bound may count, by the dtype of the units that compute them."""
+    """Return the minimum number of operations, by the dtype of the arithmetic units that compute them."""
     if work.by_dtype and work.least_flop is None:
         return work.by_dtype
     return {work.dtype: work.needed_flop} if work.needed_flop else {}
@@ -139,7 +139,7 @@ def crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the better of both measurements of each roof, because a busy machine only seems slower."""
+    """Return the better of two measurements of each roof, because a busy machine only seems slower."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -157,7 +157,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs, with the launch costs that a run measured on the CPU if they were shorter."""
+    """Return the roofs. If a run measured shorter launch times on the CPU, they replace the known ones."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(
@@ -201,15 +201,15 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return the work of a call of the arm at a point; if it is unknown, that of an equivalent arm."""
+    """Return the work of a call of the arm at a point; if it is unknown, the work of an equivalent arm."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return arms that do the same work, those of the same mode first, because eager mode repeats ops that a
-    graph merges.
+    """Return arms that do the same work. Arms of the same mode come first, because eager mode repeats ops
+    that a graph merges.
     """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
@@ -338,10 +338,10 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 @dataclass(frozen=True)
 class Reach:
-    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if the share is unknown or
+    """An arm's rates, and the share (0 to 1) of the roof that they reach; None if the share is unknown or
     above 1.
 
-    above: the figures exceed the measured roof.
+    above: True if the rates exceed the measured roof.
     """
 
     work: Work
@@ -393,12 +393,12 @@ def share_of_roof(least: Floor, seconds: float) -> float | None:
 
 
 ABOVE = 1.0 + 1e-9
-"""A larger share is above the roof; the margin allows for rounding errors."""
+"""A share above this exceeds the roof; the margin allows for rounding errors."""
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return the largest part of a call; if that part is computing, return the closer of the two roofs, if
-    either is close.
+    """Return the largest part of a call's minimum time. If that is computing and the call is near a roof,
+    return the nearer roof instead.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":

@@ -1,4 +1,4 @@
-"""Sentences that compare a figure with its machine's maximum. The numbers come from `analysis.roofline`."""
+"""Words the comparison of an arm with its machine's limits. The numbers come from `analysis.roofline`."""
 
 from collections.abc import Sequence
 
@@ -94,7 +94,7 @@ def uncounted(work: Work) -> str:
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:
-    """Describe a call's work, and predict the roof that will limit it on this host's CPU."""
+    """Describe a call's work, and predict which roof will limit it on this host's CPU."""
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []

@@ -151,8 +151,8 @@ time.
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """Return the result of `call`, which depends on the cells' samples. It is cached in the first cell until
-    the next sample.
+    """Return the result of `call`, which depends on the samples of these cells. It is cached in the first
+    cell until a new sample arrives.
 
     One summary needs the same figure in several places. what: the figure's name in the cache of `cell`.
     others: further cells on which the figure depends.
@@ -167,7 +167,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 def remembered(function: F) -> F:
     """Cache the last 1,024 results of a pure function of tuples.
 
-    For callers without a cell, because most of a sweep's samples are unchanged when it is summarised again.
+    For callers without a cell. Most of a sweep's samples are unchanged when the sweep is summarised again.
     """
     kept = lru_cache(maxsize=1024)(function)
 
@@ -286,7 +286,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # If both neighbours are equal, this form returns exactly their value, whereas low × (1 − w) + high × w
+    # If both neighbours are equal, this formula returns exactly their value, whereas low × (1 − w) + high × w
     # may not.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 
@@ -371,7 +371,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Return the same as `_trimmed` for many samples, except for rounding."""
+    """Like `_trimmed`, but fast for many samples. The results differ only by rounding."""
     import numpy as np
 
     n = len(samples)

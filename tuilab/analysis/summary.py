@@ -98,8 +98,9 @@ def summarise(
     """Return everything known about a run, in progress or finished, with a verdict for each claim.
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
-    placement: False omits its rows, for a screen that shows those of the state. against: data-sheet name of
-    the GPU to bound; "" means the usual one if none is present. Raises ValueError if no run has started.
+    placement: False omits the placement rows, for a screen that takes them from the state. against:
+    data-sheet name of the GPU whose bounds to compute; "" means the default GPU if the host has none. Raises
+    ValueError if no run has started.
     """
     if state.scenario is None or state.machine is None:
         raise ValueError("no run has started, so there is nothing to summarise")
@@ -144,7 +145,9 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Return the machine in a few fields; with a GPU's description, or else its TensorFlow name."""
+    """Return the machine in a few fields. GPUs are given by their description, or else by their TensorFlow
+    name.
+    """
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
@@ -214,8 +217,8 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _with_place(state: RunState, flag: Caveat, point: int) -> str:
-    """Return a flag's message, with its place in the sweep, unless the arm's figures are from the
-    same place.
+    """Return a caveat's message, with its point in the sweep, unless the arm's figures are from the same
+    point.
     """
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):

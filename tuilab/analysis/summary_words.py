@@ -1,4 +1,4 @@
-"""Formulates the sentences of a run's summary. The numbers come from `analysis.summary`."""
+"""Words the sentences of a run's summary. The numbers come from `analysis.summary`."""
 
 from collections.abc import Mapping
 
@@ -36,5 +36,5 @@ def elsewhere_words(arm: ArmState, point: int) -> str:
 
 
 def at_place(values: Mapping[str, Value], message: str) -> str:
-    """Prefix a caveat with its place in a sweep: `at samples 256: …`."""
+    """Prefix a caveat with its point in a sweep: `at samples 256: …`."""
     return f"at {listed([f'{name} {value}' for name, value in values.items()])}: {message}"

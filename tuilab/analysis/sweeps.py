@@ -188,7 +188,9 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
-    """Return the arm that wins at a size: the overall fastest, unless it is certainly slower at that size."""
+    """Return the arm that wins at a size. This is the overall fastest arm, unless another arm is certainly
+    faster at that size.
+    """
     here = series.arms[size]
     ratio = compare(lead, here[0], series.points[size]) if lead in here else None
     return here[0] if ratio is None or ratio.is_slower else lead

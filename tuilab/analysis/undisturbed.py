@@ -1,5 +1,5 @@
-"""Estimates an arm's speed while no other process was active, to compare it with its actual speed on the
-host.
+"""Estimates an arm's speed in rounds during which no other process was active, to compare it with the speed
+over all rounds.
 
 On a busy host, a run's least disturbed rounds show the speed of an idle machine. A window of rounds counts as
 undisturbed if other processes used almost none of the processors and the canary ran as fast as it ever did in
@@ -18,15 +18,17 @@ from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 OTHERS = 0.2
-"""Share of one processor. Within a quarter of a second, the kernel's ticks cannot show less."""
+"""Share of one processor. The kernel's ticks cannot show less within a quarter of a second."""
 SONG = 1.08
-"""Maximum slowdown of the canary, relative to its fastest times without other activity. Processes differ by a
-few percent.
+"""Maximum slowdown of the canary (a short fixed computation), relative to its fastest times without other
+activity. Processes differ by a few percent.
 """
 LEAST = 20
 """Minimum number of samples for the interval of a median to be narrow enough to compare."""
 SOME = 0.9
-"""Maximum share of undisturbed samples. With more, a comparison would show nothing."""
+"""If more than this share of the samples are undisturbed, a comparison with all samples would
+show nothing.
+"""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
@@ -48,7 +50,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """Return the samples from the rounds of these windows, still grouped by process."""
+    """Return only the samples from the rounds of these windows, grouped by process as before."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

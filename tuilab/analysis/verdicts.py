@@ -132,7 +132,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
     """Return why a side has no figure.
 
-    If both lack one, prefer the reason that more measuring would not remove.
+    If both lack one, prefer the reason that further measuring cannot remove.
     """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
@@ -148,10 +148,10 @@ WILD = 100.0
 
 
 def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
-    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause on the quotient of the
-    medians.
+    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause that explains the quotient
+    of the medians.
 
-    least: the claimed factor; an end that would round to this factor gets more digits.
+    least: the claimed factor; an end of the interval that would round to it gets more digits.
     """
     shown, word = (ratio, "faster") if ratio.ratio >= 1 else (ratio.turned, "slower")
     assert shown.interval is not None
@@ -176,7 +176,7 @@ def phase_share(
 ) -> Judgement:
     """Judge whether the phases together take at least `share` of a call in every arm of the pattern.
 
-    A share has its phases' intervals as bounds; time of unknown origin may belong to them too.
+    The bounds of a share come from its phases' intervals. Unexplained time may also belong to these phases.
     """
     point = summary_point(state)
     arms = [(arm, account_at(arm, point)) for arm in timed(state, pattern, point)]
@@ -213,8 +213,8 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
 def share_grows(when: ShareGrows, state: RunState) -> Judgement:
     """Judge whether the phases' share grows from the smallest to the largest size, in every arm.
 
-    Both shares have the phases' intervals and unknown time as bounds; if those bounds overlap, the claim is
-    undecided.
+    The bounds of both shares come from the phases' intervals and the unexplained time. If the bounds overlap,
+    the claim is undecided.
     """
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
@@ -254,8 +254,8 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Return the least favourable verdict among the arms, each of which must meet the claim, with the arms
-    that caused it.
+    """Return the least favourable verdict among the arms, with the arms that caused it. Every arm must meet
+    the claim.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
@@ -461,7 +461,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     differ = len({(fact.text, fact.value) for fact in facts}) > 1
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
-    # If the fact is true or false, its value already shows what the claim requires.
+    # For a fact that is true or false, the observed value already shows what the claim requires.
     clear = isinstance(when.value, bool) and isinstance(shown.value, bool)
     clear = clear or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
@@ -534,7 +534,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge two GPU arms if the work of `b` is done by a host library, which was timed here."""
+    """Judge two GPU arms if a host library does the work of `b`; that library was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -688,7 +688,7 @@ def by_host(state: RunState) -> dict[str, RunState]:
     """Return each host's part of the run, by the host's name in `Arm.host`; the run itself if there is only
     one host.
 
-    The parts share their cells with the run.
+    The parts refer to the same samples as the run; nothing is copied.
     """
     hosts = list(dict.fromkeys(arm.arm.host for arm in state.arms.values()))
     if len(hosts) < 2:

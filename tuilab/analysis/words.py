@@ -17,7 +17,7 @@ def times(ratio: float, half_width: float | None = None) -> str:
 
 
 def quotient(one: float, one_half: float | None, other: float, other_half: float | None) -> str:
-    """Return the quotient of two medians as displayed: `1.27×`."""
+    """Return the quotient of two medians, computed from the displayed digits: `1.27×`."""
     shown = as_shown(one, one_half) / as_shown(other, other_half)
     if abs(shown - 1) < 0.1:
         return f"{shown:.2f}×"
@@ -37,8 +37,8 @@ def percent(share: float) -> str:
 
 
 def size(value: float, half_width: float | None = None) -> str:
-    """Return a position on a sweep's axis: `1,024`, `262 k`; with ± `half_width`, only the digits it
-    allows.
+    """Format a size on a sweep's axis: `1,024`, `262 k`. half_width: show only as many digits as this
+    uncertainty allows.
     """
     digits = digits_for(value, half_width)
     if value < (100_000 if half_width is None else 10_000):
@@ -68,7 +68,7 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 
 def short(text: str) -> str:
-    """Return an external reason as part of a sentence: one line, shortened, without its full stop."""
+    """Format a reason from outside for use within a sentence: one line, shortened, without its full stop."""
     line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
     if len(text) <= REASON_LENGTH or not line.endswith("…"):
         return line
