@@ -1,14 +1,14 @@
-"""Articles in, presets and findings out, by parsing alone: nothing in a document is ever run.
+"""Turns articles into presets and findings, only by parsing. Code in a document is never run.
 
-reading/      bytes to a document: scripts, notebooks, Markdown; its code, and the prose around it
-interpreter/  what the code would do, in order: a trace of events, worked out symbolically
+reading/      turns bytes into a document (script, notebook, Markdown) with code and prose
+interpreter/  works out symbolically what the code would do: a trace of events in order
 api/          the public names of TensorFlow, version by version
-facts.py, example.py   one piece of code, its part of the trace, and what holds for the whole document
+facts.py, example.py   one piece of code, its part of the trace, and facts about the whole document
 rules/        mistakes that make a measurement wrong, and the comments that suppress them
-recognise/    the workloads that an example amounts to
+recognise/    the workloads that an example measures
 presets/      those workloads as presets, with the claims of the prose
-examine.py, report.py  all of it in order, and what it gives
-checker/      what `tuilab check` has around it: many files, settings, baseline, formats, `--fix`
+examine.py, report.py  runs all of these steps, and the result
+checker/      the rest of `tuilab check`: many files, settings, baseline, formats, `--fix`
 
 `python -m tuilab.documents FILE` prints a document's trace line by line.
 """

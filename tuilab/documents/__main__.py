@@ -23,7 +23,9 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def describe_value(value: Value | None) -> str:
-    """Describe a value in a few words: `float32[64, ?]`, `region 2`, `? reason why it is unknown`."""
+    """Describe a value in a few words: `float32[64, ?]`, `region 2`, or `?` and the reason why it
+    is unknown.
+    """
     match value:
         case None:
             return ""

@@ -28,11 +28,12 @@ _NEAR = 160
 class Example:
     """A block and its part of the trace.
 
-    events, regions: those that occur when this block runs, some of them in functions of earlier blocks.
-    written, clocked: events and regions on lines of this block, whichever block runs them. uses, scopes,
-    tries, loops and misfits are also those on lines of this block. api: TensorFlow's names, None if unknown.
-    installs: the line that installs TensorFlow, 0 for none. magics: (line, name) of its IPython magics.
-    undefined: (line, name) of unbound names. ignored: codes suppressed by comments, `*` for all.
+    events, regions: the events and timed regions that occur when this block runs, including those in
+    functions of earlier blocks. written, clocked: the events and timed regions on lines of this block,
+    whichever block runs them. uses, scopes, tries, loops and misfits are also limited to the lines of this
+    block. api: TensorFlow's names, None if unknown. installs: the line that installs TensorFlow, 0 for none.
+    magics: (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes
+    suppressed by comments, `*` for all.
     """
 
     block: Block
@@ -55,9 +56,9 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """The timings whose time the example reads, with the decisions about them; `judge.decide` sets them."""
+    """The timings whose result the example uses, with the decisions about them; `judge.decide` sets them."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
-    """All timings of the document, including those whose time is never read."""
+    """All timings of the document, including those whose result is never used."""
 
     @property
     def target(self) -> str:
@@ -221,7 +222,7 @@ def inputs(event: TraceEvent) -> list[Tensor]:
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
-    """Yield the events that led to a tensor, nearest first."""
+    """Yield the events from which a tensor was computed, latest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

@@ -91,8 +91,8 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """For each model, the event that creates its variables: the creation of the model if the input shape
-        is known, else its first call.
+        """For each model, the event that creates its variables. That is the creation of the model if the
+        input shape is known, or else its first call.
         """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
@@ -176,7 +176,7 @@ class Facts:
     def _ends(self) -> tuple[list[int], list[int]]:
         """The events at which regions start, in order.
 
-        Then, for each, the earliest end of any region that starts there or later.
+        For each of them, also return the earliest end of any region that starts there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -211,14 +211,16 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unread call received the event's object and, judging by the call's
-        name, ran it.
+        """Return True if the event's object was passed to a call that was not read, and if that call ran it,
+        judging by its name.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document created the session of a run and did not pass it to an unread call."""
+        """Return True if the document created the session of a run and did not pass it to a call that was not
+        read.
+        """
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
@@ -292,7 +294,7 @@ class Facts:
         """Return True if the same graph, training or op ran before that event, possibly on the same device.
 
         Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: the example
-        creates its subject again, in code that is not shown.
+        creates the model or function again, in code that is not shown.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -385,8 +387,8 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's subject was created in the same uncalled function, so that nothing ran
-        it before.
+        """Return True if the model or function that the event runs was created in the same uncalled function,
+        so that nothing ran it before.
         """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
@@ -568,7 +570,7 @@ ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 def is_subject(event: TraceEvent) -> bool:
-    """Return True if this kind of event takes longer on its first call."""
+    """Return True if the first call of this kind of work takes longer than later calls."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     if event.kind == "op" and event.name.startswith(ON_HOST):
         return False
@@ -582,7 +584,9 @@ def _dtype(event: TraceEvent) -> str:
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return the key of an event's work. If an earlier event has the same key, this is not a first call."""
+    """Return a key for the work of an event. If an earlier event has the same key, this event is not a first
+    call.
+    """
     value = subject_value(event)
     if event.kind == "train":
         # A model has one traced function each for training, evaluation and prediction.

@@ -14,8 +14,8 @@ class FirstCall:
     """The first call of work that, as far as the document shows, never ran before its timing.
 
     count: how often the timing runs the work; None if unknown. sure: no unknown code can have run the work
-    before, and its time is compared. likely: unknown code could have run it, but its name suggests that it
-    did not, and the time matters.
+    before, and the time is used in a comparison. likely: unknown code could have run the work, but its name
+    suggests that it did not, and the time matters.
     """
 
     count: int | None

@@ -43,7 +43,7 @@ def index_of(api: ApiTable) -> Index:
 
 
 def missing(api: ApiTable, name: str) -> str:
-    """Return the part of a dotted name that does not exist; "" if the name exists, or if that is unknown."""
+    """Return the part of a dotted name that does not exist; "" if the name exists or may exist."""
     index = index_of(api)
     parts = name.split(".")
     for length in range(2, len(parts) + 1):
@@ -87,7 +87,7 @@ LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
 def missing_part(api: ApiTable, use: Use) -> str:
-    """Return the part of a used name that does not exist; "" if the name exists, or if that is unknown."""
+    """Return the part of a used name that does not exist; "" if the name exists or may exist."""
     if use.name.endswith("__"):
         return ""  # every module and every class has these attributes
     if use.name.startswith(LEGACY) and api.keras.startswith("3"):

@@ -1,4 +1,6 @@
-"""API tables on disk, one per TensorFlow version, because this process never imports TensorFlow."""
+"""Stores tables of TensorFlow's API on disk, one per version, because this process never imports
+TensorFlow.
+"""
 
 import lzma
 import re

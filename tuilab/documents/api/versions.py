@@ -1,4 +1,4 @@
-"""The names in each supported TensorFlow version, as differences from the shipped table."""
+"""The public names of each supported TensorFlow version, stored as differences from the shipped table."""
 
 import re
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _ALONE = re.compile(r"[-#\"'\s]*")
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences between one TensorFlow's names and the shipped table.
+    """The differences between the names of one TensorFlow version and the shipped table.
 
     Keras is left out, because it is a separate package.
     """

@@ -79,7 +79,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Yield the places to replace in the code of a block, found through its syntax tree."""
+    """Yield the edits to the code of a block. Finds their positions in the syntax tree."""
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}

@@ -156,7 +156,9 @@ _NAMED = re.compile(
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return why an attribute is unknown. The reason contains its name, so that a call of it is reported."""
+    """Return why an attribute is unknown. The reason contains the attribute's name, so that a report of a
+    call can name it.
+    """
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 
 

@@ -1,7 +1,7 @@
 """Reads calls.
 
-The bodies of the document's own functions and classes are read in place; libraries have their own modules
-here.
+For the document's own functions and classes, their bodies are read at the call. Calls of libraries are read
+by other modules of this package.
 """
 
 import ast

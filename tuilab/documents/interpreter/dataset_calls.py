@@ -105,7 +105,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return one row of each tensor."""
+    """Return the given value with each tensor replaced by one of its rows."""
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)
@@ -157,7 +157,7 @@ def method(
 
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
-    """Return a pipeline's elements after a step."""
+    """Return the value that represents a pipeline's elements after a step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]

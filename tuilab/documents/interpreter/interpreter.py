@@ -1,4 +1,4 @@
-"""The state while code is read: the trace, the position, and the limits."""
+"""Reads code symbolically. Holds the trace, the current position, and the limits of the reading."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.model.api import ApiTable
 
-# Maximum nesting of expressions, statements and calls. Each level takes a few of Python's stack frames.
+# Maximum nesting of expressions, statements and calls. Each level uses a few Python stack frames.
 DEEPEST = 130
 # Limit on interpreter steps: a base, plus an allowance per AST node of the document, up to MOST_STEPS.
 STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
@@ -291,7 +291,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Write an event, and record in its result tensors that the event made them."""
+        """Add an event to the trace, and record in the tensors of its result that this event made them."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(
@@ -327,7 +327,7 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or key that does not fit. more: `at` and `replace` of the record.
+        """Record an argument or key that the callee does not accept. more: `at` and `replace` of the record.
 
         Nothing is recorded if the code catches the resulting error, because the error is then intended.
         """
@@ -446,7 +446,7 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Read code in a different context: in a loop, a scope, or a traced function."""
+        """Inside the `with`, read code in a different context: in a loop, a scope, or a traced function."""
         before = self.place
         self.place = replace(before, **changes)
         try:

@@ -1,5 +1,5 @@
-"""Reads calls of imported libraries: binds arguments by the real signatures, then uses the reader of the
-library.
+"""Reads calls of imported libraries: binds the arguments to the function's real signature, then calls the
+reader for that library.
 """
 
 from collections.abc import Callable

@@ -43,8 +43,8 @@ def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Sc
 
 
 def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
-    """Return True if each iteration is read separately, because the items are few and known and the body uses
-    them.
+    """Return True if each iteration must be read separately, because the items are few and known, and the
+    body uses them.
     """
     items = found.items
     if items is None or not 1 <= len(items) <= MOST_UNROLLED:

@@ -56,7 +56,7 @@ def scalar(args: Arguments) -> Shape:
 
 
 def same(args: Arguments) -> Shape | None:
-    """Return the shape of the main argument."""
+    """Return the shape of the main argument unchanged."""
     value = subject(args)
     return value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
 

@@ -167,7 +167,8 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, because it may be for another version.
+    """Record the library names in a branch that is not taken, because the branch may be for another version
+    of the library.
 
     Each name counts as a step. Raises Exhausted.
     """

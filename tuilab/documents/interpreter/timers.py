@@ -57,7 +57,7 @@ def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
-    """Record that the code uses times to decide how long to wait."""
+    """Record that the code uses measured times to decide how long to wait."""
     for value in args.values.values():
         for number in times_in(value):
             interpreter.trace.regions[number].paces = True

@@ -170,13 +170,13 @@ class Region:
     clock: the clock's name. line, last_line: lines of the two readings. via: how the region was timed.
     divided: the elapsed time is divided, so different counts of iterations may be compared. scaled: the time
     is multiplied, for example by a thousand, or divided by a number below one. by: the divisor of the time,
-    as written. rate: the time is itself a divisor. repeats: the timer takes several samples by itself.
-    discarded: the time is not used, as in a warm-up. paces: the time decides how long to wait. gathered: the
-    time is collected or added to others. picked: it is gathered only on a condition. name: the name to which
-    the time is bound. told: the lines that print the time, with their words. alongside: the regions whose
-    times appear together with this one in a ratio, a difference, a printed line or a table. file: the
-    neighbouring module that reads the clock; the lines are then those of the document that call it. "" for
-    the document itself.
+    as written. rate: something is divided by the time, as in examples per second. repeats: the timer takes
+    several samples by itself. discarded: the time is not used, as in a warm-up. paces: the time decides how
+    long to wait. gathered: the time is collected or added to others. picked: it is gathered only on a
+    condition. name: the name to which the time is bound. told: the lines that print the time, with the words
+    that they print. alongside: the regions whose times appear together with this one in a ratio, a
+    difference, a printed line or a table. file: the neighbouring module that reads the clock; the lines are
+    then those of the document that call it. "" for the document itself.
     """
 
     first: int

@@ -197,7 +197,7 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return True if an unread call runs the model passed to it, judging by the call's name."""
+    """Return True if a call that was not read runs the model passed to it, judging by the call's name."""
     return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 

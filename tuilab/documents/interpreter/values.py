@@ -91,7 +91,7 @@ class Mapping(Value):
 
 @dataclass(frozen=True, slots=True)
 class Many(Value):
-    """Several values that are all like `element`. count: their number, None if unknown."""
+    """A sequence of values that are all like `element`. count: their number, None if unknown."""
 
     element: Value
     count: int | None

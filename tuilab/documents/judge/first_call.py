@@ -38,8 +38,8 @@ _MEAN = re.compile(
 def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | None:
     """Return the first call in a timing, if the trace shows no earlier run of its work.
 
-    None if the work is warm, if the code means to time a first call, or if its cost does not affect the
-    figure. numbered: an earlier time is labelled as that of a first call.
+    Returns None if the work ran before, if the code times a first call on purpose, or if the first call does
+    not affect the result. numbered: an earlier time is labelled as the time of a first call.
     """
     region, work, lap = timing.region, timing.work, timing.extent == "lap"
     if (
@@ -54,9 +54,9 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     if starts_later or _is_meant(example, timing, numbered):
         return None
     anew = _leaves_out(example)
-    # Unknown code may already have run the work, in this function or in its caller. It cannot have done so if
-    # the session is created while the clock runs, or if the objects are created in a function that the
-    # example never calls.
+    # Unknown code in this function or in its caller may already have run the work. That is impossible if the
+    # session is created while the clock runs, or if the objects are created in a function that the example
+    # never calls.
     uncalled = timing.begins.uncalled
     cold = work.name == "sess.run" and _makes_session(timing.events)
     if not cold and example.facts.ran_before(work, region.first, anew):
@@ -134,7 +134,9 @@ def is_robust(code: str) -> bool:
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Return True if a time from before a loop to a point inside it covers only some of the loop's steps."""
+    """Return True if a time that starts before a loop and ends inside it covers only some of the loop's
+    steps.
+    """
     if region.by or region.rate:
         return True
     events = example.trace.events

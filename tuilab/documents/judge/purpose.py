@@ -1,4 +1,4 @@
-"""Decides the purpose of a time: a comparison, or only a log."""
+"""Decides why the code measures a time: for a comparison, or only for a log."""
 
 import re
 from collections import Counter
@@ -63,8 +63,8 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     called, function = label(region), example.trace.events[region.first].place.function
-    # A benchmark may be in a function named after training. If the code trains nothing and collects the
-    # times, ignore the name.
+    # A benchmark may be in a function whose name mentions training. If the code trains nothing and collects
+    # the times, ignore the name.
     called = called if region.gathered and not is_training else f"{called} {function}"
     logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
     return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
@@ -164,7 +164,7 @@ def _trainings(events: list[TraceEvent]) -> frozenset[str]:
 
 
 def is_long(event: TraceEvent) -> bool:
-    """Return True for a training run of several epochs, which gives no time per call."""
+    """Return True for a training run of several epochs, whose time is not a time per call."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 

@@ -61,7 +61,9 @@ _ORDER = re.compile(r"\borders? of magnitude\b", _FLAGS)
 _ABOUT = re.compile(r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈", _FLAGS)
 _AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
 ABOUT = 0.8
-"""The share of an approximate factor that still meets the claim: "about ten times" is met by eight."""
+"""The share of an approximate factor at which the claim still holds: eight times is enough for "about ten
+times".
+"""
 _WAITS = re.compile(
     r"\b(?:input|pipeline|data loading|preprocess\w*|cpu)\b[^.;]{0,90}\bbottleneck|\bstarv\w+|\bidle\b"
     r"[^.;]{0,60}\b(?:data|input|batch)|\bheld back by\b",

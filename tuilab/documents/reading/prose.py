@@ -44,7 +44,7 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
     and the heading of the second ("" if none).
 
     Without a heading, the last paragraph is the introduction if its words say so or it ends in a colon.
-    first: there is no code above, so all of the prose is introduction.
+    first: True if there is no code above, so that all of the prose is an introduction.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):

@@ -71,8 +71,8 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 def chains(example: Example) -> Iterator[Result]:
     """Yield elementwise ops and small products that a timed region repeats: the `elementwise` workload.
 
-    Its ops are those that one figure covers: if the time is divided by the number of iterations, the ops of
-    one iteration.
+    It contains the ops that the reported time covers. If that time is divided by the number of iterations,
+    these are the ops of one iteration.
     """
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
@@ -140,7 +140,9 @@ def _chain(
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Return the workload's name for the chain that these ops form: `sums`, `add` or `add-multiply`."""
+    """Return the name of the workload's option for the chain that these ops form: `sums`, `add` or
+    `add-multiply`.
+    """
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
@@ -167,7 +169,9 @@ def _around(example: Example, region: Region, event: TraceEvent) -> int:
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield ops that a scope places on the CPU between work on the GPU: the `pingpong` workload."""
+    """Yield ops that a device scope places on the CPU although the work before and after them runs on the
+    GPU: the `pingpong` workload.
+    """
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

@@ -14,9 +14,9 @@ class Found:
     """A workload found in an example.
 
     lines: lines of the example from which it was derived. devices, modes, inputs, dtypes, variants: those in
-    the code; empty if the code does not determine them. anywhere: some ops run outside of any device scope.
-    eager: some ops run outside of any graph. left_out: differences between the workload and the document, in
-    sentences. sweep: the sizes over which a loop iterates.
+    the code; empty if the code does not determine them. anywhere: True if some ops run outside of any device
+    scope. eager: True if some ops run outside of any graph. left_out: differences between the workload and
+    the document, in sentences. sweep: the sizes over which a loop iterates.
     """
 
     workload: str
@@ -127,7 +127,9 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the only size in which the workloads differ, with the parameters that always equal it."""
+    """Return the only size parameter in which the workloads differ, and the parameters that always have the
+    same value.
+    """
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):
         return None

@@ -77,7 +77,8 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
             yield earlier[0], known[0]
     called = Counter(_bare(timing.region) for timing in known)
     for one, other in pairwise(known):
-        # If both labels occur exactly twice, each timing is compared with its namesake instead.
+        # If both labels occur exactly twice, each timing is compared with the other timing of the same label
+        # instead.
         names = _bare(one.region), _bare(other.region)
         if names[0] == names[1] or any(called[name] != 2 for name in names):
             yield one, other

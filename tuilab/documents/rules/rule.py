@@ -37,11 +37,11 @@ class Hit:
     line: int
     message: str
     remedy: str = ""
-    """Replaces the remedy of the rule if this place needs another one."""
+    """A remedy for this place, used instead of the rule's remedy; "" to use the rule's."""
     at: str = ""
     """The affected text on the line; if "", the line's first word."""
     timing: Timing | None = None
-    """The timing that the hit concerns."""
+    """The timing to which the hit applies."""
     severity: Severity | None = None
     also: tuple[int, ...] = ()
     replace: tuple[str, str] = ("", "")
@@ -53,7 +53,7 @@ Check = Callable[[Example], Iterator[Hit]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A kind of mistake. The docstring of its function documents it."""
+    """A rule that detects one kind of mistake. The docstring of its function documents it."""
 
     code: str
     title: str

@@ -12,7 +12,7 @@ _IGNORE = re.compile(
 )
 _CODE = re.compile(r"TL\d+", re.IGNORECASE)
 ALL = "*"
-# Maximum number of lines between the comment and the fence below it.
+# Maximum number of lines between the comment and the code fence below it.
 _ABOVE = 6
 
 
