@@ -1,4 +1,4 @@
-"""One worker per device of a host: measures the devices one at a time, then all at once."""
+"""Runs one worker for each device of a host. Measures the devices one at a time, then all at once."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ replace = msgspec.structs.replace
 
 
 class AloneThenTogether(Policy):
-    """Lets workers measure the arms that are not `together` one worker after another, then the rest at once.
+    """Lets the workers measure one after another, and then measure their `together` arms all at once.
 
     In the concurrent pass, only rounds that overlap with rounds of all other workers count. up: set once the
     workers are ready.
@@ -73,7 +73,7 @@ class AloneThenTogether(Policy):
             self._tell(name, whole)
 
     async def _pass(self, name: str, together: bool, **about: Any) -> None:
-        """Let one worker measure its part of a pass, unless it has no part or the run was stopped."""
+        """Let one worker measure its arms of a pass, unless it has none or the run was stopped."""
         part = self.parts[name]
         arms = tuple(arm for arm in part.arms if arm.together == together)
         if not arms or self._stop.is_set():
@@ -105,7 +105,9 @@ class AloneThenTogether(Policy):
 
 
 class ConcurrentDeviceRunner(Workers):
-    """A worker for each device of a host behind the interface of one `Supervisor`. Arms name their device."""
+    """Runs a worker for each device of a host, with the interface of a single `Supervisor`. An arm's device
+    selects its worker.
+    """
 
     def __init__(
         self,

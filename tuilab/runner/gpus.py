@@ -1,4 +1,4 @@
-"""Lets a worker open no other GPU than one."""
+"""Limits a worker to a single GPU."""
 
 from tuilab.model.arms import family
 from tuilab.model.machine import OPEN_GPUS

@@ -57,7 +57,7 @@ def supervise(
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: environments of this machine, by host name. forks: whether a run that forks processes will
+    environments: environments of this machine, by host name. forks: True if a run that forks processes will
     follow soon. scope: files that the first worker on this machine may open. device: the only device that its
     workers open; "" for all. Raises InputError for an invalid host name.
     """
@@ -81,7 +81,7 @@ def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) ->
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Describe the versions in which a host differs from the first host, in one sentence each."""
+    """Return a sentence for each version in which a host differs from the first host."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

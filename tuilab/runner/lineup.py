@@ -1,4 +1,4 @@
-"""The processes of a run that forks: prepared in parallel, then used one after another."""
+"""Manages the processes of a run that forks: prepares them in parallel, then uses them one after another."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from tuilab.runner.process import WorkerProcess
 PREPARING_S = 30.0
 """Maximum seconds to wait until a process is prepared."""
 LOOK_S = 0.5
-"""Seconds between two looks at the processes in preparation."""
+"""Seconds between two checks of the processes in preparation."""
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class Lineup:
         self._spent: list[WorkerProcess] = []
 
     def note(self, further: Further, event: Event) -> None:
-        """Note what a process reports about its preparation."""
+        """Record what a process reports about its preparation."""
         further.ready |= isinstance(event, TurnOver)
         further.gone |= isinstance(event, Finished | WorkerExited)
         self._begin()
@@ -65,7 +65,7 @@ class Lineup:
         return True
 
     def clear(self) -> list[WorkerProcess]:
-        """Return the processes that do not measure, and forget them."""
+        """Remove and return the processes that are not measuring."""
         idle = [*self._spent, *(one.process for one in self.ahead if one.process is not None)]
         self._spent = []
         self.ahead.clear()

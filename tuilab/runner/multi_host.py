@@ -1,4 +1,4 @@
-"""Measures several hosts as one run: one supervisor per host, with merged events."""
+"""Measures on several hosts as one run, with one supervisor for each host. Merges their events."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,7 +21,7 @@ replace = msgspec.structs.replace
 
 
 class MultiHostRunner(Workers):
-    """Workers on several hosts behind the interface of one `Supervisor`.
+    """Runs workers on several hosts, with the interface of a single `Supervisor`.
 
     Arms name their host. Rounds of different hosts are not interleaved, and their clocks may differ. If a
     host disconnects, its arms end and the other hosts continue.
@@ -34,7 +34,7 @@ class MultiHostRunner(Workers):
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: returns whether a host name is an environment of this machine; environments take turns."""
+        """here: returns True if a host name means an environment of this machine. Environments take turns."""
         self._here = here
         super().__init__(on_event, hosts, start, lambda arm: arm.host)
 

@@ -7,7 +7,7 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """The time in which a worker measures rounds, by this process's clock. began: None before the first
+    """The period in which a worker measures rounds, by this process's clock. began: None before the first
     round. end: None until the last round is over.
     """
 
@@ -19,8 +19,8 @@ class _Span:
 class Overlap:
     """Receives the events of all workers and decides for each round whether every worker was measuring.
 
-    Round times are by the worker's own clock, relative to its reported start. This process's clock only
-    relates the starts to each other.
+    The times of rounds come from the worker's own clock and count from its reported start. This process's
+    clock is used only to compare the starts of the workers.
     """
 
     def __init__(self, workers: list[str]) -> None:
@@ -42,7 +42,7 @@ class Overlap:
         return True
 
     def ended(self, worker: str) -> None:
-        """Note that a worker has finished its rounds."""
+        """Record that a worker has finished its rounds."""
         span = self._spans[worker]
         span.end = (span.began or 0.0) + span.last
 

@@ -27,7 +27,9 @@ TERM_GRACE_S = 0.3
 GUARD_S = 1.0
 """Maximum seconds to wait for a worker's guard to remove its temporary files."""
 LAST_WORDS_S = 3.0
-"""Maximum age in seconds of output that may explain an exit; older output is assumed to be unrelated."""
+"""Maximum age in seconds of output that is quoted to explain an exit; older output is assumed to be
+unrelated.
+"""
 
 OWN = "tuilab: "
 """Prefix of tuilab's own messages in a worker's standard error."""
@@ -212,8 +214,8 @@ class WorkerProcess:
         # Otherwise, processes that the worker's code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
-        # A descendant that cannot be killed may hold the pipes open, but the worker's own output arrives at
-        # once.
+        # A descendant that cannot be killed may hold the pipes open, but the worker's own output has arrived
+        # by then.
         await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()

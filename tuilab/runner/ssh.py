@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's exit code if it could not connect or lost the connection."""
 
-# ssh's messages, and what to tell the user. The first match counts.
+# ssh's messages, each with an explanation for the user. The first match is used.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",

@@ -56,7 +56,7 @@ from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_
 BESIDE = 4
 """Maximum number of forked processes to prepare at once."""
 SILENT_S = 5.0
-"""Seconds of silence after which a worker is reported as silent."""
+"""Seconds without output after which a worker is reported as silent."""
 GROWN = 2**30
 """Growth of a worker's memory, in bytes, after which a fresh worker replaces it."""
 CANCEL_GRACE_S = 1.4
@@ -82,8 +82,8 @@ class Supervisor:
     on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
     explain: turns exit code and last output into a sentence. name: the name of a remote worker, for messages.
-    forks: whether a run that forks processes will follow soon, so that zygotes may start on idle processors
-    next to the first worker.
+    forks: True if a run that forks processes will follow soon. In that case, zygotes may start on idle
+    processors in parallel with the first worker.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Supervisor:
         self._code: tuple[str, dict[str, str]] = ("", {})
         self._spoilt = self._measured = self._heard = False
         self._settled = asyncio.Event()
-        # Only this program's own workers can be forked.
+        # Only workers that run in the lab's own Python can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
         self._largest = EACH
@@ -205,7 +205,7 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                # a question that only runs while idle gives way within a fraction of a second
+                # a question that only runs while the worker is idle stops within a fraction of a second
                 await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
@@ -352,8 +352,8 @@ class Supervisor:
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure: its code differs from the code of the run's first process;
-        "" if it may.
+        """Return why a process must not measure, namely because its code differs from the code of the run's
+        first process; "" if it may.
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -375,7 +375,7 @@ class Supervisor:
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return whether user code raised an error, after which its process may be in any state."""
+        """Return whether user code raised an error and may have left its process in an undefined state."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -402,7 +402,7 @@ class Supervisor:
         return False
 
     def _goes_on(self, event: Finished) -> bool:
-        """Return whether the run continues in a fresh worker, and prepare that worker."""
+        """If the run continues in a fresh worker, prepare that worker. Returns whether it does."""
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
@@ -508,8 +508,8 @@ class Supervisor:
             await process.send(request)
 
     def _swollen(self) -> bool:
-        """Return whether the worker has grown by `GROWN` since it was ready, after a run with no request
-        pending.
+        """Return whether the worker's memory has grown by `GROWN` since it was ready. False unless a run has
+        ended and no request is pending.
 
         TensorFlow does not free the memory of earlier runs. A model's file stays loaded on purpose.
         """
@@ -521,7 +521,7 @@ class Supervisor:
     def _beside(self, request: Measure) -> int:
         """Return how many processes to prepare in parallel, given the idle processors and the free memory.
 
-        Each is assumed to need as much memory as the largest so far.
+        Each process is assumed to need as much memory as the largest process so far.
 
         Returns 0 for user code, which could do anything while it loads.
         """
@@ -531,7 +531,7 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Adapt the request of one process to what the run's other processes have done or will do."""
+        """Adapt the request for one process, given what the run's other processes have done or will do."""
         if request.worker:
             # A GPU's clock needs time to settle in each process.
             settled = tuple(sorted(self._at_once[1])) if self._zygote is not None else ()
@@ -552,8 +552,8 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Return the number of fresh processes for a run; a sweep has several only if all its processes are
-    alike.
+    """Return the number of fresh processes for a run. A sweep has several only if the budget treats all
+    processes alike.
     """
     budget = request.budget
     if request.turns:
@@ -565,8 +565,8 @@ def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], .
     """Split a run's arms into groups that can share a process: a GPU's float32 and tf32 arms are separated.
 
     TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
-    `ConvParametersProto`), so one arm could use the other's plan. The arms of a sweep, and of devices that
-    measure together, share one process, which reports that fact.
+    `ConvParametersProto`), so one arm could use the other's plan. In a sweep, and if devices measure
+    together, all arms share one process anyway, and the process reports that.
     """
     gpus = {gpu.name for gpu in machine.gpus} if machine is not None else set()
     own = tuple(arm for arm in request.arms if arm.dtype == "tf32" and arm.device in gpus)
@@ -581,12 +581,12 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
     """Return the request for one process, with only its part of the run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
-    # If the lab ended, the worker would leave only a part of the run, so do not spool it.
+    # If the lab disappeared, the worker's file would contain only a part of the run, so do not write one.
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Return whether every arm has reached the budget's precision over enough processes."""
+    """Return whether every arm has reached the budget's precision, over enough processes."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(

@@ -1,4 +1,6 @@
-"""Lets workers on one machine take turns in one run, so that their rounds cover the same period."""
+"""Lets workers on one machine take turns within one run, so that their rounds cover the same
+period of time.
+"""
 
 import random
 import statistics

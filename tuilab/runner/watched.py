@@ -52,8 +52,9 @@ KEPT_OUTPUT = 2**20
 class Listener:
     """Receives the observers' messages. An invalid message ends its connection; `faults` holds the reason.
 
-    take: called from one thread. rest: called from that thread at least every `REST_S` seconds. An observer
-    gives up if its messages are not read, so they are read at once, even while `take` runs.
+    take: called from one thread with each message. rest: called from that thread at least every `REST_S`
+    seconds. An observer gives up if its messages are not read, so they are read at once, even while `take`
+    runs.
     """
 
     def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
@@ -279,7 +280,9 @@ class Hosted:
         self._ended(os.waitstatus_to_exitcode(status))
 
     def hand_over(self) -> None:
-        """Connect the program to our terminal until it ends, after writing its kept output."""
+        """Write the program's stored output to our terminal, then connect the program to it until the program
+        ends.
+        """
         with self._lock:
             if left := self.written - len(self.output):
                 _write(f"[the first {left:,} bytes of the output were dropped]\r\n".encode())
@@ -331,8 +334,8 @@ def _write(data: bytes) -> None:
 def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
     """Start the program, forward signals and wait; return its exit code, negative for a signal.
 
-    Must be called from the main thread. The terminal itself sends its signals to the program. Raises
-    InputError for a program that cannot be started.
+    Must be called from the main thread. Signals from the terminal's keys, such as Ctrl-C, reach the program
+    directly. Raises InputError for a program that cannot be started.
     """
     environment = _environment(listener, options)
     passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}

@@ -1,4 +1,6 @@
-"""Measures one run with several workers: policies decide which measures when, and all events are merged."""
+"""Measures one run with several workers. Policies decide which worker measures when; all events
+are merged.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +37,9 @@ class Run:
 
 
 class Workers:
-    """Several workers behind the interface of one `Supervisor`. name_of: returns the worker of an arm."""
+    """Runs several workers, with the interface of a single `Supervisor`. name_of: returns the name of the
+    worker for an arm.
+    """
 
     def __init__(
         self,
@@ -129,7 +133,7 @@ class Workers:
         (policy.receive if policy is not None else self._tell)(name, event)
 
     def _tell(self, name: str, event: e.Event) -> None:
-        """Report an event that counts."""
+        """Report an event that belongs to the run's result."""
         run = self._runs.get(getattr(event, "run", ""))
         if run is not None and isinstance(event, e.Finished):
             self._finished(run, name, event)
@@ -153,7 +157,9 @@ class Workers:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Return the end of a run of several workers: failed only if every part failed, cancelled if any was."""
+    """Return the final event of a run of several workers. The run failed only if every part failed; it was
+    cancelled if any part was.
+    """
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
     reached = [ending.reached for ending in endings if ending.reached is not None]

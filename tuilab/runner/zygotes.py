@@ -22,7 +22,7 @@ from tuilab.runner import forked
 COUNT = 3
 PATIENCE_S = 60.0
 EACH = 700 * 2**20
-"""Memory that a zygote may need during startup, in bytes."""
+"""Bytes of memory that each zygote may need while it starts."""
 
 
 class Zygotes:
@@ -140,7 +140,7 @@ def _proportional(pid: int) -> int:
 
 
 def no_gpu_in_sight() -> bool:
-    """Return whether no NVIDIA driver is loaded.
+    """Return True if no NVIDIA driver is loaded.
 
     Once a worker is ready, it knows which GPUs TensorFlow sees.
     """
