@@ -1,4 +1,6 @@
-"""The program's account: how the main thread spent each second, from samples of its Python stack."""
+"""Accounts for the program's time: how the main thread spent each second, judging by samples of its Python
+stack.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 SOON_S = 0.002
-"""Seconds. A delay below this shows that no thread ran Python code, because such a thread keeps others
-waiting for 5 ms.
+"""Seconds. If a sample is delayed by less than this, no other thread was running Python code, because such a
+thread keeps others waiting for 5 ms.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
@@ -64,7 +66,7 @@ _TRAINER = re.compile(
 
 
 def mark_of(code: CodeType) -> int:
-    """Return the kind of work that a frame with this code object shows."""
+    """Return the kind of work that a frame with this code object indicates."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
@@ -118,7 +120,7 @@ class Account:
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
         """Add the time since the last sample to the row of this frame in the main thread.
 
-        late: something other than the program, such as a profiler window, delayed the sample.
+        late: True if something other than the program, such as a profiler window, delayed the sample.
         """
         begun = Own.thread_cpu()
         now = Own.now()
@@ -165,7 +167,7 @@ class Account:
     def take(self, last: bool = False) -> list[tuple[Row, float]]:
         """Return the rows since the previous call of this method.
 
-        last: whether to include calls that have not ended.
+        last: True to include calls that have not ended.
         """
         rows, self.rows = self.rows, {}
         decided, self._decided = self._decided, []

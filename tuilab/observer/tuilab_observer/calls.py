@@ -17,8 +17,8 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """rows: the numbers of calls and of samples, by file, line and entry point. The number of samples is 0 if
-    unknown.
+    """Counts calls. rows: the numbers of calls and of samples, by file, line and entry point; the number of
+    samples is 0 if unknown.
     """
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ class Channel:
     """Sends messages to tuilab and receives its requests.
 
     Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read the
-    messages or is gone, the program only pays for creating them.
+    messages or has exited, the only cost to the program is creating them.
     """
 
     def __init__(self, address: str) -> None:
@@ -36,7 +36,7 @@ class Channel:
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
         """Send a message. attached: a file to send with it.
 
-        It is sent in pieces, to save the program's memory.
+        The file is sent in pieces, to save the program's memory.
         """
         self.queued.append((kind, attached, fields))
         while self.open and self.queued and self.sender == Own.thread():

@@ -19,7 +19,7 @@ MOST_DATASETS, MOST_STAGES, MOST_OPS, MOST_SHAPES = 10_000, 100, 60, 8
 
 
 class Datasets:
-    """waits: start and seconds of each wait for a batch since the last message."""
+    """Observes datasets. waits: start and seconds of each wait for a batch since the last message."""
 
     def __init__(self, process: Process, functions: Functions, eager: Eager) -> None:
         self.process, self.functions, self.eager = process, functions, eager

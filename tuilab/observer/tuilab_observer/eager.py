@@ -18,7 +18,7 @@ MOST_SITES = 2_000
 
 
 class Eager:
-    """tapes: by line, the number of tapes and whether a library created them.
+    """Observes eager code. tapes: by line, the number of gradient tapes, and whether a library created them.
 
     reads: by line, the number and seconds of reads, and the function. copied: by line, the number, bytes and
     seconds of NumPy arrays that were converted to tensors.

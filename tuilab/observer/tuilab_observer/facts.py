@@ -18,7 +18,9 @@ MOST_FILES = 200
 
 
 class Facts:
-    """opened: whether the program has opened its devices. gpus: whether it sees at least one GPU."""
+    """Reports settings and devices. opened: True once the program has opened its devices. gpus: True if it
+    sees at least one GPU.
+    """
 
     def __init__(self, process: Process) -> None:
         self.process = process

@@ -23,11 +23,11 @@ FEW = 3
 class Functions:
     """The tf.functions that the program has called. Its methods are called from the program's threads.
 
-    calls: since the last message. totals: by function number, the number of calls, and the seconds of those
-    that did not trace. remade: for functions that are recreated every call or two, how often each was
-    created. fed: by number, the calls with NumPy arrays, and their bytes. traced: traces since the last
+    calls: the calls since the last message. totals: by function number, the number of calls, and the seconds
+    of those that did not trace. remade: for functions that are recreated every call or two, how often each
+    was created. fed: by number, the calls with NumPy arrays, and their bytes. traced: traces since the last
     message. compiled: by number, the calls that passed new shapes to XLA, and their seconds. in_call: the
-    call that the program is in.
+    call that is in progress.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:

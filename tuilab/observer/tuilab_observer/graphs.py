@@ -1,5 +1,5 @@
-"""The graphs of tf.functions that ran: the source line of each op, and the kernels that TensorFlow has for
-the ops.
+"""Reports the graphs of tf.functions that ran: the source line of each op, and the kernels that TensorFlow
+has for the ops.
 """
 
 from __future__ import annotations
@@ -111,14 +111,14 @@ class Graphs:
 def layers_of(function: Any) -> list[str]:
     """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph appends numbers to repeated scope names. Only the names of the layers show whether `conv2d_1` is a
-    layer of that name, or the second scope of the layer `conv2d`.
+    A graph appends numbers to repeated scope names. Therefore, only the layers' names show whether `conv2d_1`
+    is a layer of that name, or the second scope of the layer `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
 
 
 def reached(function: Any) -> list[Any]:
-    """Return the Keras layers that a function can reach."""
+    """Return the Keras layers that a function can reach, as in `layers_of`."""
     kind = getattr(sys.modules.get("keras"), "Layer", None)
     found: list[Any] = []
     seen: set[int] = set()

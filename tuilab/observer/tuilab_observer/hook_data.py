@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""Replaces the number of a function while the program waits for a batch."""
+"""Used in place of a function's number while the program waits for a batch."""
 
 
 def see_waiting() -> None:

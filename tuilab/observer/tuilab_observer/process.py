@@ -1,4 +1,6 @@
-"""The state that all parts of the observer share: settings, connection, and stepping thread."""
+"""The state that all parts of the observer share: settings, connection, and the thread that runs the steps
+("stepping thread").
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Numbers used in a sample in place of a call's: between two calls, and before the first step."""
+"""Numbers used in a sample in place of the index of a call: between two calls, and before the first step."""
 
 
 class Meanwhile:
@@ -52,7 +52,9 @@ class Meanwhile:
 
 
 class Sampler:
-    """samples, stacks: those since the last message. makers: lines of other threads, since the start."""
+    """Takes samples. samples, stacks: the samples and stacks since the last message. makers: the lines that
+    other threads ran, since the start.
+    """
 
     def __init__(
         self,

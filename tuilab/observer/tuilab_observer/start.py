@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Finder:
     """Detects the end of a module's import in any thread, and then removes itself.
 
-    If a program only asks whether the module is installed, the finder answers and stays installed.
+    If a program only checks whether the module is installed, the finder answers and stays active.
     """
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
@@ -60,7 +60,7 @@ def install(address: str) -> None:
         before=state.before_fork, after_in_parent=state.after_fork, after_in_child=state.forked
     )
     there = sys.modules.get("tensorflow")
-    if there is not None:  # in a process that was forked after the import
+    if there is not None:  # this process was forked after the import
         ready(there)
     else:
         state.sample_early()

@@ -21,7 +21,7 @@ FORK_S = 1.0
 
 
 class State:
-    """State of the observation. account: the account of the main thread since Python's startup."""
+    """State of the observation. account: how the main thread has spent its time since Python's startup."""
 
     def __init__(self) -> None:
         self.settings = Settings("")

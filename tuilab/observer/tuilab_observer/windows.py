@@ -1,4 +1,6 @@
-"""Windows of TensorFlow's profiler: when to open one, for how long, and what it costs."""
+"""Opens TensorFlow's profiler for short periods ("windows"): decides when and for how long, and measures the
+cost.
+"""
 
 from __future__ import annotations
 
@@ -262,7 +264,7 @@ class Windows:
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
             enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-            # There were no recent steps, so the program has entered another phase.
+            # There were no steps recently, so the program has entered another phase.
             gone = not self._recent and lasted >= max(1.0, 1.5 * usual)
             if lasted >= length and (enough or gone):
                 return
