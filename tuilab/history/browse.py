@@ -1,4 +1,6 @@
-"""Pages of the stored runs in a chosen order, because lists can be too long to read at once."""
+"""Reads the list of stored runs page by page in a chosen order, because it can be too long to
+read at once.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

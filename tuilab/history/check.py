@@ -28,11 +28,11 @@ BUSY_S = 2.0
 HEADER = 100
 """Bytes in the header of a database (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
-"""Maximum number of event ids tried one by one after an unreadable event."""
+"""Maximum number of event ids to try one by one after an unreadable event."""
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A place where the file differs from the data that was written."""
+    """A part of the file that differs from the data that was written."""
 
     run: str
     """The id of the run; "" for the file itself."""

@@ -96,8 +96,8 @@ def connect(
 ) -> Connection:
     """Return a connection with the settings that the history uses. Raises sqlite3.Error.
 
-    file: None for a database in memory. alone: no other program uses the file meanwhile, so that SQLite needs
-    no shared-memory file. bare: read nothing on opening, because the file may be damaged.
+    file: None for a database in memory. alone: True if no other program uses the file meanwhile; SQLite then
+    needs no shared-memory file. bare: True to read nothing on opening, because the file may be damaged.
     """
     if file is None:
         connection = _connection(":memory:", busy_s)
@@ -168,7 +168,7 @@ def why_unread(file: Path) -> str:
     """Return why the disk cannot read the file or its log; "" if it can.
 
     Since SQLite 3.28 a statement reports a read error as damage, but copying the pages reports it as a read
-    error. The copy of a file that is not a database ends at the header.
+    error. If the file is not a database, the copy stops at the header.
     """
     try:
         with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:

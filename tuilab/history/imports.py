@@ -107,8 +107,8 @@ def import_left(store: Store, file: Path) -> list[str]:
     """Import a run that a worker left, even if its file is cut off; return the ids of runs that gained
     rounds.
 
-    A file without a run counts as complete. Raises InputError if it is not a recording, and CannotBeReadError
-    if the system cannot read all of it; then nothing is imported.
+    A file without a run is accepted as empty. Raises InputError if it is not a recording, and
+    CannotBeReadError if the system cannot read all of it; then nothing is imported.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():

@@ -15,7 +15,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
-"""Matches times more than a day in the future.
+"""An SQL condition for times more than a day in the future.
 
 A run that was recorded while the clock was ahead must not remain the latest forever.
 """

@@ -1,9 +1,9 @@
-"""Many rounds of one run as arrays. They take a tenth of the space of JSON lines, and are applied in one
-step.
+"""Packs many rounds of one run into arrays ("pieces"). They take a tenth of the space of JSON lines, and are
+folded into a run's state in one step.
 
-A piece holds consecutive rounds column by column: for each arm and point, the seconds, latencies and calls of
-its blocks; for each round its number, times, canary and block order. Nothing is rounded: unpacking gives the
-original lines byte for byte. Rounds in any other format stay lines.
+A piece holds consecutive rounds column by column. For each arm and point ("cell"), it holds the seconds,
+latencies and calls of the blocks; for each round, its number, times, canary time and block order. Nothing is
+rounded: unpacking gives the original lines byte for byte. Rounds in any other format stay lines.
 """
 
 import zlib
@@ -43,9 +43,9 @@ class _Piece(msgspec.Struct, array_like=True):
     blocks: list[int]
     """Number of blocks in each cell."""
     numbers: bytes
-    """int64: number of each event in its run, as differences."""
+    """int64: number of each event in its run, as the difference from the previous one."""
     indices: bytes
-    """int64: index of each round in its run, as differences."""
+    """int64: index of each round in its run, as the difference from the previous one."""
     regular: bool
     """True if every round has each cell once."""
     sizes: bytes
@@ -86,8 +86,8 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round of a line if packing loses nothing: all its numbers fit 64 bits, and it is in our own
-    format.
+    """Return the round in a line; None if packing would lose something. Packing is lossless if the line is in
+    our own format and all its numbers fit into 64 bits.
     """
     try:
         event = e.decode(line)
@@ -174,7 +174,9 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """Return the array of `count` values from their planes; a single value represents all."""
+    """Return the array of `count` values from their byte planes. A single stored value stands for all of
+    them.
+    """
     values = array(kind)
     wide = values.itemsize
     if len(data) == wide and count != 1:

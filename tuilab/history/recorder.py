@@ -28,7 +28,7 @@ class _Run:
 
     over: the store already has the end of the run, and events are added to it. empty: the run has no round
     yet. A run that is stopped before its first round, for example because a slider moves, is not saved.
-    telling: it has figures or facts.
+    telling: True if the run has figures or facts.
     """
 
     started: e.RunStarted | None
@@ -45,8 +45,8 @@ class Recorder:
     """Writes each event as it arrives.
 
     Events that cannot be written stay in memory for a retry. problem: a description of the store's problem;
-    empty if everything is written. reason: the cause in a few words. said: messages that report actions to
-    the user.
+    empty if everything is written. reason: the cause in a few words. said: messages to the user about what
+    the recorder did.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:

@@ -23,7 +23,9 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""Maximum number of renamed files that opening checks, and the seconds for all of them together."""
+"""Limits for checking renamed files when a history is opened: number of files, and seconds for all of them
+together.
+"""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Minimum bytes that SQLite needs to open a history for writing."""
@@ -163,8 +165,9 @@ def copy_file(file: Path, to: Path) -> None:
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history on a full disk in order to shrink it.
 
-    Meanwhile, SQLite's companion data is in memory, so a copy is kept elsewhere until the end, and its path
-    is reported. Raises sqlite3.Error, and OSError if there is no space elsewhere either.
+    While it is open, SQLite's companion data exists only in memory. So a copy of the history is kept
+    elsewhere until the end, and its path is reported. Raises sqlite3.Error, and OSError if there is no space
+    elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False

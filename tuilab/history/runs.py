@@ -51,8 +51,9 @@ _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
 """Bytes of unpacked rounds that a run may have before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""Minimum free space in the file, in bytes and as a share of the file, at which the file is rewritten without
-it."""
+"""The file is rewritten without its free space if that is at least this many bytes and at least this share of
+the file.
+"""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ class Piece:
     data: Callable[[], bytes]
     """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
-    """Makes a log line about unreadable data."""
+    """Creates a log line about unreadable data."""
     lines: tuple[tuple[int, e.Event], ...] = ()
     """Other events between its rounds, each with the number of rounds before it."""
 
@@ -330,7 +331,9 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run recorded last on this machine, even if the clock was reset; else the last import."""
+        """Return the run that was recorded last on this machine, even if the clock was reset since; or else
+        the last imported run.
+        """
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
@@ -451,7 +454,9 @@ class Runs:
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """Fold a run's events into a RunState. going: called periodically; it may raise to abort."""
+        """Fold a run's events into a RunState. going: called periodically; raising an exception in it aborts
+        the folding.
+        """
         state = RunState()
         for count, part in enumerate(self.parts(run)):
             if count % 256 == 0 or isinstance(part, Piece):
@@ -578,9 +583,9 @@ class Runs:
     ) -> int:
         """Remove runs that were deleted more than `days` ago; return their number.
 
-        Works run by run, so that other programs can write in between. going: called with the number done and
-        the total; stops if it returns False. ended: remove only finished runs, because unfinished ones may
-        continue.
+        Works run by run, so that other programs can write in between. going: called with the number of
+        removed runs and the total; the purge stops if it returns False. ended: remove only finished runs,
+        because unfinished ones may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
@@ -628,7 +633,7 @@ INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
 ON CONFLICT (program) DO UPDATE SET page = excluded.page
 WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
 """
-"""If a page exists in both histories, the later version stays."""
+"""Copies the page of a watched program. If a page exists in both histories, the later version is kept."""
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:

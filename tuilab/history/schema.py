@@ -121,8 +121,8 @@ class OtherVersion(Exception):
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the schema of a new store in one transaction, so that a program that is killed leaves a complete
-    schema or none.
+    """Create the schema of a new store. Uses one transaction, so a program that is killed leaves either a
+    complete schema or none.
 
     Raises OtherVersion for another schema, and sqlite3.Error if it cannot be read or written.
     """

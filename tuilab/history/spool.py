@@ -29,7 +29,7 @@ BEGUN_S = 600.0
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """finished: runs that were added to the history.
+    """The result of collecting spooled runs. finished: runs that were added to the history.
 
     going_on: run → id of the process that continues it. elsewhere: run → host that continues it. problems:
     files that were set aside, or left for later.
@@ -50,7 +50,7 @@ def _elsewhere(data: Path) -> Iterator[Path]:
 
 
 def file_in(place: str, run: str) -> str:
-    """Return the spool file of a run that is still in progress; "" if the folder contains none."""
+    """Return the file to which a run's events were spooled; "" if the folder contains none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
 

@@ -1,4 +1,6 @@
-"""The place where runs are stored: the history in the data folder, or another one if that is unusable."""
+"""Opens the place where runs are stored: the history in the data folder, or another place if that is
+unusable.
+"""
 
 import contextlib
 import errno
@@ -45,9 +47,9 @@ class Store(Runs):
         """Open or create the history in `folder`, by default the user's data folder.
 
         If the data folder is unusable, runs go to a temporary folder; if a given folder is unusable, they
-        stay in memory. `messages` has the reason. A damaged file, or one from before the first release, is
-        renamed and a new one starts; nothing is deleted. to_read: also open a history that cannot be written.
-        If this process already has the history open, this only adds a connection.
+        stay in memory. `messages` has the reason. A damaged file, or a file from before the first release, is
+        renamed and a new file is started; nothing is deleted. to_read: also open a history that cannot be
+        written. If this process already has the history open, this only adds a connection.
         """
         if folder is not None:
             opened = _at(folder)
@@ -107,7 +109,9 @@ class Store(Runs):
 
 
 def _only_read(file: Path) -> Store | None:
-    """Open a read-only history together with the runs measured since then; None on failure."""
+    """Open a history that can only be read, together with the runs that were saved elsewhere meanwhile; None
+    on failure.
+    """
     instead = fallback_folder()
     try:
         if not file.is_file():
