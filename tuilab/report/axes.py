@@ -22,7 +22,7 @@ _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """An axis: the kind of its numbers, and its start if that is fixed.
+    """An axis: its name, the kind of its numbers, and its start if that is fixed.
 
     kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
     10 G) or `plain`.
@@ -50,7 +50,9 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return the limits of an axis: round numbers around `values`. Earlier limits only widen."""
+    """Return the limits of an axis: round numbers around `values`. Limits that are already in use may only
+    widen.
+    """
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
     held = before if finite else None
@@ -212,8 +214,8 @@ def _prefixed_labels(value: float) -> str:
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:
-    """Return labels with as many decimals as the ticks need to differ: the same for all, or on a log axis per
-    tick.
+    """Return labels with just enough decimals to tell the ticks apart: the same number for all ticks, or on a
+    log axis for each tick.
     """
     decimals = [_decimals(value) for value in values]
     most = max(decimals, default=0)

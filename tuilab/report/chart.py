@@ -1,4 +1,4 @@
-"""A run as series over two axes, for the screen's plots and the reports' figures."""
+"""Converts a run to series over two axes, for the screen's plots and the reports' figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Series:
     mistaken for a measurement.
     """
     arm: str = ""
-    """Id of the arm that gives color and marker; "" for other series, such as a roof."""
+    """Id of the arm that determines color and marker; "" for other series, such as a roof."""
     ghost: bool = False
     """Whether the series is faint: it cannot be selected and never moves the axes."""
     low: Sequence[float] = ()
@@ -56,7 +56,7 @@ class Series:
     """The interval of the median."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """Returns more text about the point with that index."""
+    """A function that returns more text about the point with that index."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def live_chart(
 
     figures: the arms' results by id, for medians and bands. shown: returns whether to draw an arm. Before the
     first round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each arm
-    starts at the left, because arms warm up one after another. Arms without data are counted.
+    starts at the left, because arms warm up one after another. The number of arms without data is shown too.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -172,8 +172,8 @@ def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index:
 class Thinned:
     """A growing series, divided into buckets of equal size, at most two per column.
 
-    A full bucket is computed once, so that a million points cost no more than a thousand. When the bucket
-    size doubles, all are computed again.
+    A full bucket is computed only once, so that a million points take no more time than a thousand. When the
+    bucket size doubles, all buckets are computed again.
     """
 
     def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
@@ -182,7 +182,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return whether this is the same series, possibly with more points."""
+        """Return whether `series` is the one that is thinned here, possibly with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

@@ -86,7 +86,7 @@ def _row(node: Node) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """Return the end of a long name, the part that differs from its neighbours."""
+    """Return the end of a long name, because long names usually differ at their ends."""
     return name if len(name) <= WIDEST else "…" + name[1 - WIDEST :]
 
 

@@ -1,4 +1,4 @@
-"""The claims of a document with verdicts, machine and date: as text, Markdown or HTML."""
+"""Formats the claims of a document with verdicts, machine and date as text, Markdown or HTML."""
 
 from collections.abc import Iterator
 from html import escape
@@ -55,7 +55,7 @@ class FactCheck(msgspec.Struct, kw_only=True):
     """Date and time in UTC, ISO 8601; "" before the first measurement."""
     budget: BudgetName = "quick"
     going: str = ""
-    """The preset being measured; "" if there is none."""
+    """The preset that is being measured; "" if there is none."""
 
     @property
     def left(self) -> int:

@@ -1,4 +1,4 @@
-"""A run as a self-contained HTML page: no scripts, links or external fonts."""
+"""Formats a run as a self-contained HTML page, without scripts, links or external fonts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

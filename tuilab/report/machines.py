@@ -1,4 +1,4 @@
-"""Presets and machines as plain text."""
+"""Formats a comparison of machines, preset by preset, as plain text."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the crossover's size, or a word for its absence; a dash without a sweep."""
+    """Return the crossover's size, or a word that says why there is none; a dash without a sweep."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status

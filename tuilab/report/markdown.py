@@ -21,8 +21,8 @@ _BREAK = re.compile(r"[\r\n]+")
 
 
 def escape(text: str) -> str:
-    """Escape text for Markdown and put it on one line: text after a line break could become a heading or a
-    row.
+    """Escape text for Markdown and put it on one line, because text after a line break could become a heading
+    or a table row.
     """
     return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
 

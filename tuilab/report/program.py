@@ -1,4 +1,4 @@
-"""The page of a watched program as text, with the verdict first."""
+"""Formats the page of a watched program as text, with the verdict first."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -191,8 +191,7 @@ CLEARLY = 1.05
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program at most 1.1×, the step at most 21.5×`.
 
-    If the limit of the program is larger than what those seconds give, both are named.
-    The text continues a sentence that starts with `Fixing it`. Returns "" without a known bound.
+    If the program's maximum speedup is larger than the saved seconds alone would give, the text names both.
     """
     most = at_most(finding)
     if most is None:

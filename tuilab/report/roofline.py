@@ -1,4 +1,6 @@
-"""The arms of a run under the machine's roofs: arms as paths over sizes, roofs as lines above them."""
+"""Draws the roofline chart of a run: arms as paths over sizes, and the machine's roofs as lines
+above them.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -34,7 +36,9 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """Return the point of an arm at each measured size, lowest intensity first; None if nothing is known."""
+    """Return the point of an arm at each measured size, lowest arithmetic intensity first; None if no work is
+    known.
+    """
     here = summary_point(state)
     roofs = raised(state, arm, here)
     reached = [against_roof(state, arm, point.index, roofs) for point in state.points]
@@ -73,8 +77,8 @@ def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
 
 
 def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Series]:
-    """Return the slope of the memory up to the highest peak in use, the slope of the fastest cache, and the
-    peaks.
+    """Return a device's roofs: the slope of its memory up to the highest peak in use, the slope of its
+    fastest cache, and the peaks.
     """
     tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
     by_height = sorted(tops.items(), reverse=True)[:MOST_PEAKS]

@@ -53,9 +53,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures, followed by one row for all arms that share the reason for having none.
+    """Return the arms with figures, followed by one row for each reason why other arms have no figures.
 
-    going: whether the run is active; if so, only arms that cannot run are merged.
+    going: True while the run is active. Then only arms that cannot run are merged into one row.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -68,8 +68,8 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
     """Return the ratio of each arm's time to that of the fastest arm with the same work, by id.
 
-    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. For two arms
-    that were not compared, it is the ratio of the displayed medians, without an interval.
+    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. If the arm
+    was not compared with the fastest one, it is the ratio of the displayed medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -240,8 +240,8 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return a line for each arm that accounts for the time of its call, with the sources; none if not
-    measured.
+    """Return, for each arm, a line that splits the time of its call into phases, and a line with the sources
+    of these figures. Empty if no phases were measured.
     """
     lines = []
     for arm in result.arms:
@@ -379,7 +379,7 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Describe the sources of the phases:
+    """Say how the phases were measured:
 
     `Profiled: dispatch, compute; timed apart: python. Finding out took 0.2 s after the rounds.`; "" without
     an account.
@@ -406,7 +406,9 @@ LEAST_CELL = 12
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Yield rows as aligned columns, without empty columns. most: maximum characters, 0 for no limit."""
+    """Yield rows as aligned columns, leaving out empty columns. most: maximum characters per row, 0 for no
+    limit.
+    """
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
         cells = [f"{cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=True) if width]
@@ -422,7 +424,7 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Shorten the text after a word and add `…`: cutting a number would change it."""
+    """Shorten the text at the end of a word and add `…`. Cutting inside a number would change its value."""
     if len(text) <= width:
         return text
     whole = keep_on_line(text)

@@ -1,4 +1,4 @@
-"""A sweep as curves over one axis or as a map over two, with a description of a point."""
+"""Draws a sweep as curves over one axis or as a map over two, and describes its points."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        # a recording from another machine may lack the size
+        # in a recording from elsewhere, the point may lack the size
         if isinstance(at := point.values.get(result.axis[0]), int | float)
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None

@@ -1,4 +1,4 @@
-"""A profile's timeline in the Trace Event format, for Perfetto and chrome://tracing.
+"""Writes a profile's timeline in the Trace Event format, for Perfetto and chrome://tracing.
 
 Google's document "Trace Event Format" describes the format. Only complete events (`X`) and metadata (`M`) are
 used. Times are in microseconds.

@@ -1,4 +1,4 @@
-"""A self-contained web page, without scripts, links or external fonts."""
+"""Builds a self-contained web page, without scripts, links or external fonts."""
 
 from html import escape
 from importlib.resources import files
