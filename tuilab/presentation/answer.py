@@ -1,4 +1,4 @@
-"""The text of the answer panel, before and after there is an answer. Pure."""
+"""Writes the text of the answer panel, before and after there is an answer. Pure functions."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,9 @@ class Said:
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """The best case on a GPU, or why none is used, in a few words, if the answer has no room for it."""
+    """The best case on a GPU, or why no GPU is used, in a few words. Used if the answer has no
+    room for it.
+    """
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -145,7 +147,9 @@ def first_words(lab_state: LabState) -> str:
 
 
 def expected(lab_state: LabState) -> str:
-    """Describe the work of a call with these settings, and the roof that limits it; "" if unknown."""
+    """Describe the work of a call with these settings, and the hardware limit (roof) that it will reach
+    first; "" if unknown.
+    """
     settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
         return ""

@@ -42,7 +42,7 @@ GUESSED: dict[VerdictWord, str] = {
     "undecided": GUESSES[2],
     "untestable": GUESSES[2],
 }
-"""The guess that each verdict proves right."""
+"""For each verdict, the guess that it proves right."""
 
 
 OPENER = "tiny-ops"
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def decided(self) -> bool:
-        """True if the evidence decides between the guesses; otherwise a guess is neither right nor wrong."""
+        """True if the evidence decides between the guesses. If not, a guess is neither right nor wrong."""
         return self.verdict.verdict in ("confirmed", "refuted", "impossible")
 
     @property
@@ -75,7 +75,9 @@ class Outcome:
 
     @property
     def scored(self) -> bool:
-        """True if the guess counts: one was made, and the evidence decides or supports it."""
+        """True if the guess counts: the user made one, and the evidence decides between the guesses or
+        supports this one.
+        """
         return bool(self.guess) and (self.decided or self.right)
 
 
@@ -88,7 +90,7 @@ class Demo:
     at: int = 0
     """Index of the current step."""
     stage: Stage = "guess"
-    """The event that the demo is waiting for."""
+    """What the demo is waiting for."""
     guess: str = ""
     """The guess; "" for none."""
     verdict: Verdict | None = None
@@ -184,7 +186,8 @@ def tour(
     machine: Machine | None = None,
     known: Mapping[str, VerdictWord] | None = None,
 ) -> list[Preset]:
-    """Choose claims that this machine can decide, from each document in turn, claims about times first.
+    """Choose claims that this machine can decide. Takes one from each document in turn, claims about times
+    first.
 
     known: verdicts of earlier runs on this machine. machine: None while unknown, which counts as a machine
     without a GPU. If no claim can be decided, choose the first of each document.

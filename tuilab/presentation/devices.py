@@ -1,4 +1,4 @@
-"""The readings of host, worker and GPUs in a device sample, as text."""
+"""Formats the readings of host, worker and GPUs in a device sample as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class Reading:
     value: float | None = None
     """The value in its own unit; None if it is not a number. Numbers have a history plot."""
     most: float | None = None
-    """Maximum of the value; None if unknown."""
+    """The largest possible value; None if unknown."""
     more: tuple[str, ...] = ()
     """Additional text."""
     each: tuple[float, ...] = ()
     """Shares (0 to 1) of the parts, if the value is their mean."""
     warn: bool = False
-    """Whether the value indicates that the device is slowed down."""
+    """True if the value indicates that the device is slowed down."""
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ BYTES_S = 14_000.0
 LONGEST_S = 4.0
 """Maximum seconds between paints, regardless of the bytes sent."""
 LATE_S = 0.5
-"""Extra seconds for which a delayed report waits for the next one."""
+"""Extra seconds for which a delayed report waits, so that it can be painted together with the next one."""
 LEAST_S = 0.1
 """Minimum seconds between paints of anything but rounds."""
 TICK_S = 1.0
 
 SUMMED = Change.RUN | Change.REPORT
-"""Changes that redraw a summary."""
+"""Changes after which the summary must be drawn again."""
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
@@ -57,8 +57,8 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """Return the seconds for which only requested paints are allowed, until the bytes of the last paint
-        are sent.
+        """Return the seconds until the bytes of the last paint are sent. Until then, only requested paints
+        are allowed.
         """
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
@@ -137,14 +137,14 @@ class Painter:
             self._let_go()
 
     def _put_off(self, wait: float) -> None:
-        """Postpone a report to the paint after the next one."""
+        """Postpone the drawing of a report to the paint after the next one."""
         self._let_go()
         if self._late is not None:
             self._late.cancel()
         self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
-        """Let the worker continue, because no paint is pending."""
+        """Let the worker continue, as no paint is pending."""
         if self._answer is None:
             self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 

@@ -1,4 +1,4 @@
-"""The placement of a run's ops: a row for each, groups of rows, and their wording."""
+"""Presents where a run's ops ran: a row for each op, groups of rows, and their wording."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -89,7 +89,7 @@ def groups(state: RunState) -> list[Group]:
     """Group a run's rows by kind, device and reason. Ops that did not compute on the requested device come
     first, then the largest groups; folded ops come last.
     """
-    # Count by a node's description first: 100,000 nodes have only some dozens of distinct ones.
+    # First count equal descriptions, because 100,000 nodes have only a few dozen distinct descriptions.
     alike: Counter[tuple[str, str, str, str, bool, str]] = Counter()
     for arm in state.arms.values():
         for node in chain.from_iterable(arm.placement.values()):
@@ -171,7 +171,7 @@ class PlacementRows(Sequence[PlacementRow]):
 
 
 def has_moved(row: PlacementRow) -> bool:
-    """Return whether the op did not run on the requested device."""
+    """Return True if the op did not run on the requested device."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
 

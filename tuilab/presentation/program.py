@@ -1,4 +1,6 @@
-"""The screen's text about a watched program: verdict, state, and why a part of the screen is empty. Pure."""
+"""Writes the screen's text about a watched program: verdict, state, and why a part of the screen is empty.
+Pure functions.
+"""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -129,7 +131,7 @@ def step_gain(finding: Bottleneck) -> float | None:
 
 @dataclass(frozen=True)
 class AccountLine:
-    """A visible line in the account's tree. path: the lines from the root to this one."""
+    """A visible line in the tree of the program's time. path: the lines from the root to this one."""
 
     path: tuple[str, ...]
     seconds: float

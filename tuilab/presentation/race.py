@@ -1,4 +1,6 @@
-"""The participants in a race: the arms of the run on the screen, and recordings from other machines."""
+"""Selects the participants in a race: the arms of the run on the screen, and recordings from
+other machines.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

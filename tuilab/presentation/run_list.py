@@ -1,4 +1,4 @@
-"""The list of runs: a search in the history that reads only the visible pages."""
+"""Searches the history for the list of runs, and reads only the visible pages."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -46,7 +46,9 @@ class RunList(Sequence[Entry]):
         self._tried: set[str] = set()
 
     def find(self, search: str, order: tuple[str, bool] = LATEST, place: int = 0) -> None:
-        """Start a new search. order: sort key, and True for ascending. place: position of the cursor."""
+        """Start a new search. order: the sort key, and True for ascending order. place: the cursor's
+        position.
+        """
         self._wanted = search, order, place
 
     def look(self, first: int, behind: int) -> None:

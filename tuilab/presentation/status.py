@@ -1,4 +1,4 @@
-"""Describes the lab's activity in a few words, its duration, and how to stop it. Pure."""
+"""Describes what the lab is doing, for how long, and how to stop it, in a few words. Pure functions."""
 
 import math
 import re
@@ -26,7 +26,7 @@ class Status:
     """The lab's activity."""
 
     tone: Tone
-    """Urgency; screens give each a color."""
+    """Urgency of the state. Screens give each level a color."""
     text: str
     """The state in a few words."""
     stop: bool = False
@@ -130,8 +130,8 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
 
 
 def under_way(lab_state: LabState) -> str:
-    """Describe what is already being measured in several processes, so that the user does not restart it;
-    else "".
+    """If a run in several processes is in progress, describe it, so that the user does not start it again;
+    else return "".
     """
     if not lab_state.in_processes:
         return ""
@@ -197,8 +197,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     if len(set(_measured_sizes(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
-    # Time outside the counted calls, such as building an arm and its account, is assumed to be proportional
-    # to the time of the calls in that process.
+    # Time outside the counted calls, for example to build an arm and profile it, is assumed to be
+    # proportional to the time of the calls in that process.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -208,7 +208,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
     """Return the index of each measured size, once for every arm.
 
-    These are the finished sizes, and remaining sizes that an earlier process measured too imprecisely.
+    These are the finished sizes, and sizes that an earlier process measured but that must be measured again
+    because they are too imprecise.
     """
     return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
 

@@ -1,4 +1,4 @@
-"""A profile as a timeline: the profiled arm, its events in tracks, and their descriptions."""
+"""Presents a profile as a timeline: the profiled arm, its events in tracks, and their descriptions."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Profiling:
 
     @property
     def account(self) -> Account | None:
-        """The selected arm's account in the run; None if there is none."""
+        """The phases of a call of the selected arm, as the run measured them; None if it did not."""
         result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
@@ -148,7 +148,8 @@ class Profiling:
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
     """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44%, dispatch 38%`.
 
-    account: the arm's account in the run, which every view uses; None if there is none.
+    account: the phases of the arm's call as the run measured them, which every view shows; None if the run
+    did not measure them.
     """
     known = account or profile.account
     shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
@@ -235,7 +236,7 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
         end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
         following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
         if out and first < out[-1].end:
-            # The span is rounded into an occupied column: keep the existing span.
+            # Rounding puts this span into an occupied column, so keep the span that is already there.
             first = out[-1].end
         if (
             following - index > 1

@@ -1,4 +1,4 @@
-"""Preset titles, saved between starts, so that the first screen has them at once.
+"""Saves the titles of presets between starts, so that the first screen has them at once.
 
 The saved titles are used only if no folder or preset file has changed. The presets themselves are read and
 checked after the first paint, at every start.
