@@ -23,10 +23,10 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Layer and cause, for a machine on which TensorFlow lists no GPU."""
+"""Pairs of a layer and a function that recognises a cause, for machines on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Layer and cause, for a machine on which TensorFlow lists a GPU."""
+"""Pairs of a layer and a function that recognises a cause, for machines on which TensorFlow lists a GPU."""
 
 LAST = ("silent", "unknown", "well")
 """Layers that are reported only if nothing else was found."""
@@ -574,7 +574,7 @@ def _missing(f: Findings) -> dict[str, str]:
 
 
 def _telling(name: str, why: str) -> str:
-    """Return only the name if the file is missing; otherwise also the loader's reason."""
+    """Return the library's name, and also the loader's reason unless the file is simply missing."""
     return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
 
 
@@ -674,7 +674,9 @@ def tensorflow_silent(f: Findings) -> Cause | None:
 
 @without_gpu("unknown")
 def unexplained(f: Findings) -> Cause | None:
-    """No other cause applies. Reports the known facts and how to see all of TensorFlow's messages."""
+    """No other cause applies. The message contains the known facts, and how to see all of TensorFlow's
+    messages.
+    """
     listed = f.tensorflow.listed
     if listed and listed.error:
         what = f"TensorFlow cannot list its devices: {listed.error}"
@@ -717,7 +719,8 @@ def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
 def gpu_older_than_build(f: Findings) -> Cause | None:
     """The GPU is listed, but the build has neither machine code nor PTX for it.
 
-    TensorFlow announces that it compiles PTX here too, but PTX runs only on newer GPUs, never on older ones.
+    In this case too, TensorFlow announces that it compiles PTX, but PTX runs only on newer GPUs, never on
+    older ones.
     """
     built = sorted(_built(f, "sm") + _built(f, "compute"))
     old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]

@@ -1,7 +1,7 @@
 """Makes driver and library calls that may hang or crash, outside the doctor's own process.
 
-`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines with each new fact, so
-that a hang loses no fact found before it; `at` names the next step.
+`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints each new fact at once as a JSON
+line, so that a hang does not lose the facts found before it. `at` names the next step.
 """
 
 import ctypes

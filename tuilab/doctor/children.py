@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""Seconds for a killed child to die. A child in an uninterruptible kernel call is left behind."""
+"""Seconds to wait for a killed child to end. A child in an uninterruptible kernel call is left behind."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -53,7 +53,8 @@ def run(
     """Run `argv` until it ends or until the time `until` (monotonic clock), then kill its whole process
     group.
 
-    more: returns extra seconds, given the output so far. Raises OSError if it cannot be started.
+    more: returns extra seconds to allow, given the output so far. Raises OSError if the command cannot be
+    started.
     """
     child = subprocess.Popen(
         argv,

@@ -1,5 +1,5 @@
-"""Detects whether this process runs in a container, and which kind, because each kind gets its GPU
-differently.
+"""Detects whether this process runs in a container, and in which kind, because GPUs are passed to each kind
+in a different way.
 """
 
 import re
@@ -14,7 +14,7 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 @dataclass(frozen=True)
 class Container:
     """A container. kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence:
-    the sign of that kind.
+    how the kind was recognised.
     """
 
     kind: str = ""

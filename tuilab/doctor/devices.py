@@ -30,8 +30,8 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Devices:
-    """The GPUs as reported. source: NVML or nvidia-smi. error: why no GPU is reported. hung: the call that
-    did not return, if any.
+    """The GPUs as the driver reports them. source: NVML or nvidia-smi. error: why no GPU is reported. hung:
+    the call that did not return, if any.
     """
 
     found: tuple[GpuDevice, ...] = ()

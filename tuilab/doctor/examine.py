@@ -83,7 +83,9 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""Each finding with its probe's name and formatter. TensorFlow's own probes come after these."""
+"""The findings to show, each with its probe's name and the function that formats it. TensorFlow's own probes
+come after these.
+"""
 
 
 def examine(
@@ -114,13 +116,12 @@ def examine(
 
 
 LONGER = "longer"
-"""Key that a task sends in place of a finding's name if it may take longer; the value is the extra
-seconds.
+"""A task that needs more time sends this key in place of a finding's name; the value is the extra seconds.
 """
 
 
 class Unanswered(str):
-    """A probe gave no finding, for this reason."""
+    """Used in place of a finding if a probe gave none, with the reason."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:

@@ -67,5 +67,5 @@ class Findings:
 
     @property
     def kernel_absent(self) -> bool:
-        """True if the kernel has no NVIDIA driver and no device file for one exists."""
+        """True if the kernel has no NVIDIA driver, and there is no device file for one either."""
         return not self.kernel.loaded and not self.kernel.nodes

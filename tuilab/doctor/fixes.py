@@ -40,8 +40,8 @@ def reinstall(f: Findings) -> str:
 
 
 def requirement(f: Findings, wheel: str, options: str = "") -> str:
-    """Return the command that installs a wheel in the version that TensorFlow requires; all wheels if it is
-    unknown.
+    """Return the command that installs a wheel in the version that TensorFlow requires. If that version is
+    unknown, the command installs all wheels.
     """
     if wheel not in f.packages.wanted:
         return reinstall(f)

@@ -26,10 +26,11 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class Hardware:
-    """The machine. gpus: None if the PCI bus cannot be read. wsl: Linux in Windows, whose GPU is not a PCI
-    device.
+    """The machine. gpus: None if the PCI bus cannot be read. wsl: True for Linux in Windows (WSL), where the
+    GPU is not a PCI device.
 
-    switch: NVSwitches connect the GPUs and need a fabric manager. jetson: one of NVIDIA's own small machines.
+    switch: True if NVSwitches connect the GPUs, which requires a fabric manager. jetson: True for NVIDIA's
+    Jetson boards.
     """
 
     gpus: tuple[PciGpu, ...] | None = None

@@ -35,8 +35,8 @@ class KernelDriver:
 
     unopened: device files that cannot be opened, with the error's name (`EACCES`). group: the group with
     permission to open them. hung: the device file that did not open in time. module: the driver's module for
-    the running kernel. built_for: other kernels that have a module. dkms: the module's source is present.
-    signing_key: the key to enroll for Secure Boot. mig_instances: compute instances of divided GPUs
+    the running kernel. built_for: other kernels that have a module. dkms: True if the module's source is
+    present. signing_key: the key to enroll for Secure Boot. mig_instances: compute instances of divided GPUs
     (Multi-Instance GPU).
     """
 
@@ -139,7 +139,9 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if membership would help, that is, if the group may read and write."""
+    """Return the file's group if its members may read and write the file, so that joining the group would
+    help.
+    """
     try:
         found = path.stat()
         return grp.getgrgid(found.st_gid).gr_name if found.st_mode & stat.S_IRWXG >= 0o060 else ""

@@ -1,4 +1,6 @@
-"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and in TensorFlow's way."""
+"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and in the same way as
+TensorFlow.
+"""
 
 import json
 import os
@@ -49,7 +51,7 @@ WANTED = (
 )
 """Libraries that TensorFlow 2.21 opens by name, from its `dso_loader` log with stub libraries.
 
-Versions since 2.16 open the same ones, except for cuDNN.
+All versions since 2.16 open the same libraries, except for cuDNN.
 """
 
 
@@ -143,7 +145,7 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 def toolchain(place: Place, packages: Packages) -> Probe:
     """Look for libdevice and ptxas where XLA searches for them.
 
-    This is only a forecast; a compilation on the GPU is the real test.
+    This is only a prediction; the real test is to compile something on the GPU.
     """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))

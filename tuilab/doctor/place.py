@@ -1,4 +1,4 @@
-"""The machine to examine. Tests use a made-up machine."""
+"""Describes the machine to examine. Tests use a made-up machine."""
 
 import os
 import sys

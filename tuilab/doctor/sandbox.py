@@ -5,7 +5,7 @@ from tuilab.model.doctor import Probe
 
 
 def probe(version: int | None = None) -> Probe:
-    """Return the finding in a sentence. version: of Landlock; by default, this kernel's."""
+    """Return the finding in a sentence. version: the Landlock version; by default, that of this kernel."""
     found = landlock.version() if version is None else version
     if not found:
         text = "this kernel has no Landlock (Linux 5.13 or later); model files are opened without a sandbox"

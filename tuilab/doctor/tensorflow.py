@@ -77,7 +77,7 @@ COMPILING_S = 120.0
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
     """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from PTX.
 
-    wait: called with the extra seconds in advance.
+    wait: called with the extra seconds before they are waited for.
     """
 
     def more(ran: children.Ran) -> float:

@@ -1,4 +1,6 @@
-"""Interprets TensorFlow's messages and errors, based on the wording of 2.21 and of older reports."""
+"""Interprets TensorFlow's messages and errors, based on the wording of version 2.21 and on bug reports for
+older versions.
+"""
 
 import re
 from collections.abc import Sequence
