@@ -28,12 +28,12 @@ class Named(NamedTuple):
     """What a user wants to measure."""
 
     words: str
-    """As typed."""
+    """The words as the user typed them."""
     subject: Subject
 
 
 class Choice(NamedTuple):
-    """The measurement that a command will make."""
+    """What a command will measure."""
 
     resolve: Callable[[Lab], Awaitable[Settings]]
     """Returns the settings; a worker may have to open a file to determine them."""
@@ -62,8 +62,8 @@ def make_resolver(
     """Return a function that resolves the options, checked as far as possible before a worker starts.
 
     Only a worker knows what a user's code declares. check: called with the settings once they are known.
-    envs: environments to measure in, in addition to the hosts. claimed: require at least one claim. Raises
-    InputError.
+    envs: environments to measure in, in addition to the hosts. claimed: True to require at least one claim.
+    Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")

@@ -16,8 +16,8 @@ unkept: list[str] = []
 
 
 def final(code: int) -> int:
-    """Return the exit code of a command that has printed everything; another one if its run could not be
-    saved.
+    """Return the exit code of a command that has printed everything. The code is different if its run could
+    not be saved.
     """
     lost = bool(unkept)
     unkept.clear()

@@ -39,7 +39,7 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
     """Open the fleet, run the action, and close the fleet."""
 
     async def main() -> T:
-        # A queued job may wait for hours; Ctrl-C ends the wait.
+        # A queued job may wait for hours, so there is no time limit; Ctrl-C ends the wait.
         patience_s = math.inf if on == SLURM else PATIENCE_S
         narrator = FleetNarrator()
         async with Fleet(await open_grid(on, jobs), narrator, tell, patience_s) as fleet:

@@ -1,4 +1,4 @@
-"""The lab for commands: prints events and handles Ctrl-C."""
+"""Runs the lab for commands: prints events and handles Ctrl-C."""
 
 import asyncio
 import signal

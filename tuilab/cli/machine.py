@@ -46,7 +46,7 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
-    """Return the rooflines of each host's machine, measuring them if unknown."""
+    """Return the roofs (hardware limits) of each host's machine. Measures them if they are unknown."""
     out = []
     for there in (await lab.ready()).values():
         kept = next((known for known in roofs.known() if known.machine == there.key), None)

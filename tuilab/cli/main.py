@@ -57,7 +57,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """The reader of standard output has closed the pipe. Not an error: the exit code stays the same."""
+    """The reader of standard output has closed the pipe. This is not an error, so the exit code stays the
+    same.
+    """
 
 
 class Lazy(click.Group):

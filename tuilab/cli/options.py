@@ -1,4 +1,6 @@
-"""Helpers that several commands share without loading the lab: an option, the output's width and file."""
+"""Helpers for several commands that do not need to load the lab: an option, and the width and file of the
+output.
+"""
 
 import os
 import shutil

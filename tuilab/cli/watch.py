@@ -30,7 +30,9 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """Treats arguments after a program as the program's own, and options after saved pages as ours."""
+    """Passes options after a program to the program, but treats options after saved pages as options of this
+    command.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line as click does, apart from that difference."""
@@ -147,7 +149,7 @@ def watch(
             try:
                 write_text(output, [programs_text(pages) + "\n"])
             except OSError:
-                tell(pages)  # at least print the page
+                tell(pages)  # print the page, so that it is not lost
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
@@ -198,8 +200,8 @@ def tell(pages: Together, *, err: bool = True) -> None:
 def several(
     hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
-    """Watch a program on these hosts, or open saved pages if there is no program; return exit code
-    and pages.
+    """Watch a program on these hosts, or open saved pages if no program is given. Returns the exit code and
+    the pages.
     """
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))
