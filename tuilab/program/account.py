@@ -41,7 +41,7 @@ def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRo
     """Return the rows of a process, longest first. They add up to `lasted_s`.
 
     began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
-    after the last message is taken from clocks. Any other time without a sample is unknown.
+    after the last message is taken from clocks. Any other time without a sample counts as unknown.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -97,7 +97,9 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
 
 @dataclass
 class Line:
-    """A line of user code, with the time of everything that it calls. kinds: the time in the line itself."""
+    """A line of user code, with the time of everything that it calls. kinds: the time in the line itself, by
+    kind.
+    """
 
     place: str
     seconds: float = 0.0

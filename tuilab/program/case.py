@@ -10,7 +10,9 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine that runs the program: its GPUs, their use by others, and why TensorFlow sees none."""
+    """The machine that runs the program: its GPUs, other processes that use them, and why TensorFlow sees no
+    GPU.
+    """
 
     gpus: int = 0
     others: tuple[str, ...] = ()

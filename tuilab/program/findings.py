@@ -2,7 +2,7 @@
 functions.
 
 Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing that
-share makes the program at most 1 / (1 - share) times as fast.
+share makes the steps at most 1 / (1 - share) times as fast.
 """
 
 import math
@@ -33,18 +33,18 @@ INPUT = "waiting for input"
 WAITING = 0.15
 """Minimum share of a step that waiting for input must take to be reported."""
 FULL = 0.8
-"""Share of the processors. A program that uses at least this share is assumed to need all of them."""
+"""A program that uses at least this share of the processors is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 """Minimum share of the processors that a pipeline must use to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Number of traces of one function, and the share of the program's time spent in the traces after the first
-two.
+"""Minimum number of traces of one function, and minimum share of the program's time spent in its traces after
+the first two, to be reported.
 """
 USED = 10
 """Minimum number of calls that make it worthwhile for a library to create a tf.function."""
 QUICK_FIRST = 0.6
-"""Minimum duration of a program's first trace in a faster process, as a multiple of its time here: 0.6 to 1.2
-in five pairs.
+"""How long a program's first trace takes at least if the program is changed, as a multiple of its time here.
+In five pairs of runs, the ratio was 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
@@ -117,8 +117,8 @@ def _finding(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step that
-    the fix removes, although the finding is about another part. spent_s: seconds of the program that the
+    share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step, in
+    another part than the finding's, that the fix removes as well. spent_s: seconds of the program that the
     problem takes; None for `share` of the steps. most_s: maximum seconds that the fix may save, if more than
     spent_s. costs_s: seconds that the fix itself takes, once. advice: the table's key, `code` by default.
     change: replaces the table's text.
@@ -345,8 +345,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     """Return the pipeline's slowest stage, and whether the pipeline ran it in parallel.
 
     TensorFlow fuses and parallelises stages by itself; the iterators in the profile, from the source up, show
-    the stages that ran. The slowest stage is the one nearest to the source that takes at least half as long
-    as the longest.
+    the stages that ran. Returns the stage nearest to the source that takes at least half as long as the
+    longest one.
     """
     if not case.of.datasets:
         return None, False
@@ -1155,7 +1155,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A profiled window may miss the work of a GPU, so count the GPU as idle only if the host computes
+        # A profiler window may miss the work of a GPU, so count the GPU as idle only if the host computes
         # instead.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")

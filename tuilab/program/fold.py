@@ -1,4 +1,4 @@
-"""Collects the known facts about a watched process: a fold over its observer's messages. Pure functions."""
+"""Collects the known facts about a watched process by folding its observer's messages. Pure functions."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -63,7 +63,7 @@ class Calls:
     def slower(self) -> float:
         """Return the excess seconds in calls that did not trace, and in gaps after calls that did.
 
-        The excess is relative to the fastest tenth of the same kind.
+        The excess is the time beyond that of the fastest tenth of the same kind.
         """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
@@ -89,11 +89,12 @@ def _quickest_tenth(lengths: list[float]) -> float:
 
 @dataclass
 class Gaps:
-    """Seconds between the calls of steps: in total, waiting for batches, in other tf.functions.
+    """The seconds between the calls of steps: in total, spent waiting for batches, and spent in other
+    tf.functions.
 
     total: from the start of the first step to the end of the last. python: the remaining time in gaps. rare:
-    the part of `python` that does not occur in every step. least: the total without `rare`, if every call
-    were as fast as the fastest tenth and no op started late.
+    the part of `python` that does not occur in every step. least: what the total would be without `rare`, if
+    every call were as fast as the fastest tenth and no op started late.
     """
 
     total: float = 0.0
@@ -118,8 +119,8 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches individually: number per step, their share of a step, and the part of that
-    share in which none of them computes.
+    """Ops that Python launches individually: their number per step, their share of a step, and the part of
+    that share during which none of them computes.
     """
 
     ops: float = 0.0
@@ -169,7 +170,7 @@ class Process:
     """Number of computing ops in a tf.function's graphs, by its number and each graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
     opened: list[p.Window] = field(default_factory=list)
-    """Every window, read or not."""
+    """Every profiler window, whether it was read or not."""
     kernels: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     uses_profiler: bool = False

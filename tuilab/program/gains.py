@@ -30,7 +30,7 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
-    # A share whose interval reaches the whole step gives no limit for the step.
+    # If the interval of the share reaches the whole step, there is no limit for the step's speedup.
     step = most if most < factor(1.0) else None
     if finding.program_share is None:
         return AtMost(step=step)
@@ -40,8 +40,8 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 
 def expected_gain(finding: Bottleneck) -> float | None:
-    """Return how many times as fast the program runs without its share of the finding; None if unknown, or if
-    the change has been tried.
+    """Return how many times as fast the program would run without the time that the finding takes; None if
+    unknown, or if the change has been tried.
     """
     if finding.saves_s is None or finding.tried is not None or not finding.program_share:
         return None

@@ -1,6 +1,4 @@
-"""Sums up the devices' activity while the program runs: a fold over samples of the machine. Pure
-functions.
-"""
+"""Sums up the devices' activity while the program runs, by folding samples of the machine. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -19,7 +19,9 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""A part without a finding is reported if it takes at least this share of the program."""
+"""A part of the program that no finding covers is reported if it takes at least this share of the program's
+time.
+"""
 
 
 @dataclass
@@ -70,7 +72,9 @@ def sites_of(case: Case) -> list[Site]:
 
 
 def line_s(sites: Sequence[Site], site: Site) -> float:
-    """Return the seconds of a site and the rest of its line, which a single call for all rows needs once."""
+    """Return the seconds of a call site and of the rest of its line. A single call for all rows would need
+    the rest of the line only once.
+    """
     rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
     return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
 

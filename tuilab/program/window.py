@@ -23,7 +23,7 @@ ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
 LONG = 5.0
-"""A step that is at least this many times as long as the median contained other work, such as a
+"""A step that is at least this many times as long as the median is assumed to contain other work, such as a
 validation.
 """
 SINGLE = "EagerExecute"
@@ -43,10 +43,10 @@ class Seen:
     loop: the times, in seconds, at which each step began and ended, if the steps are iterations of a loop of
     ops instead of calls. singles: number of ops per step that Python launches individually, outside any
     tf.function; one_by_one: seconds per step from the first to the last op of each series of them; starting:
-    the part of these seconds in which no op computes. counts: runs of an op per step. stages: seconds per
-    step for which each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`), excluding its
-    inputs. on_main: iterators that ran on the stepping thread. devices: share of the steps' time in which a
-    device computed.
+    the part of these seconds in which no op computes. counts: how often each op runs per step. stages:
+    seconds per step for which each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`),
+    excluding its inputs. on_main: iterators that ran on the stepping thread. devices: share of the steps'
+    time in which a device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
@@ -93,8 +93,8 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return steps that carry no marker: each lasts from one call of the tf.function with the most time to
-    the next call.
+    """Return the steps if the profile has no step markers: each lasts from one call of the tf.function with
+    the most time to the next call.
     """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
@@ -173,8 +173,8 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # The first of these that applies counts: computing, by device; copies; waiting; or else the thread's own
-    # activity.
+    # Each moment counts as the first of these that applies: computing, by device; copies; waiting; or else
+    # the thread's own activity.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -272,7 +272,7 @@ def _share_ops(
     steps: int,
     lengths: dict[str, int],
 ) -> None:
-    """Set each op's share of the computing time; concurrent ops share it.
+    """Set each op's share of the computing time. Ops that run at the same time divide it among them.
 
     lengths: how long each device computed within the steps. Devices other than the host lag behind the steps
     that launched their ops, so their time in the whole window is used, in proportion.
