@@ -75,9 +75,16 @@ class TestGpu:
         zlib = GpuCall(Work(inputs=1, to_host=1, host_only=True), CPU_ROOFS, "eager", least_s=2e-3)
         assert "the host's own work" in parts_words(zlib.on(GPU_SHEET))
 
-    def test_a_gpu_only_receives_what_the_host_prepares(self) -> None:
-        """The work of a pipeline on the host is not counted, but its measured time is."""
-        work = Work(inputs=1e6, outputs=1e6, to_device=1e6, host_feeds=True)
+    @pytest.mark.parametrize(
+        "work",
+        [
+            Work(inputs=1e6, outputs=1e6, to_device=1e6, host_feeds=True),
+            Work(inputs=8, to_host=8, host_only=True),
+        ],
+        ids=["a pipeline", "a library"],
+    )
+    def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
+        """The work on the host is not counted, but its measured time is. Small copies disappear in its interval."""
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
         assert "A GPU cannot win" in answer(state)

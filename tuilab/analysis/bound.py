@@ -213,8 +213,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
     if here is not None:
         work = prepared(state, here, point, work)
         timed = estimate_at(here, point)
-        on_host = work.host_only or work.host_feeds
-        if on_host and timed is not None and family_of(here, point) == "CPU":
+        if work.on_host and timed is not None and family_of(here, point) == "CPU":
             floor_s = timed.interval[0] if timed.interval else timed.median
     roofs = state.roofs.get(machine.key)
     own = roofs.devices.get("CPU:0") if roofs else None
@@ -302,8 +301,7 @@ def _compared(
         )
     slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
     high = timed.interval[1] if timed.interval else timed.median
-    only_receives = call.work.host_feeds and call.least_s is not None
-    wins = found.seconds < high and found.fits and not only_receives
+    wins = found.seconds < high and found.fits and call.least_s is None
     expected_s = found.expected_s or (found.seconds, found.seconds)
     return msgspec.structs.replace(
         found,
@@ -333,7 +331,7 @@ def why_not_known(call: GpuCall) -> str:
     untimed = [stay.op for stay in call.work.stays if stay.seconds is None]
     if untimed:
         return f"{untimed[0]} stays on the CPU, and its time was not measured"
-    if work.flop is None and work.bytes is None and not work.host_s and not work.host_only:
+    if work.flop is None and work.bytes is None and not work.host_s and not work.on_host:
         return "the amount of work per call is unknown"
     return ""
 
@@ -367,7 +365,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
     is unknown or done by the host.
     """
     call = call_of(state, arm, point)
-    if call is None or call.host is None or call.work.host_only or call.work.flop is None:
+    if call is None or call.host is None or call.work.on_host or call.work.flop is None:
         return None
     slowest = max((call.on(sheet) for sheet in SHEETS.values()), key=lambda b: b.arithmetic_s + b.copies_s)
     bandwidth_s = (call.work.bytes or 0.0) / min(sheet.bandwidth.value for sheet in SHEETS.values())

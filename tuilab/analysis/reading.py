@@ -247,7 +247,7 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     while other processes used the processors. Considers only operations, because bytes may come from a cache.
     """
     work, figure, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
-    if work is None or not work.needed_flop or work.host_only or figure is None or roofs is None:
+    if work is None or not work.needed_flop or work.on_host or figure is None or roofs is None:
         return ""
     device = device_roofs(state, arm, point)
     top = max(device.peaks.values(), default=0.0) if device is not None else 0.0

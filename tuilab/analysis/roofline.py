@@ -315,7 +315,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
     """Return the roofs, raised if the arm's own figure exceeds them."""
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     least = arm_floor(state, arm, point, device)
-    if found is None or found.median <= 0 or work is None or least is None or work.host_only:
+    if found is None or found.median <= 0 or work is None or least is None or work.on_host:
         return device
     if least.arithmetic_s > found.median:
         tops = {top[1] for dtype in needed(work) if (top := peak(device, dtype))}

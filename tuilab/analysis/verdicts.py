@@ -538,7 +538,7 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
-    if estimate is None or estimate.interval is None or work is None or not work.host_only:
+    if estimate is None or estimate.interval is None or work is None or not work.on_host:
         return None
     most = [ceiling(state, arm.arm, point) for arm in matching(state, when.a)]
     best = min((each for each in most if each is not None), default=None)

@@ -78,9 +78,9 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     host_parallel: bool = False
     """True if the host can spread that time over its processors."""
     host_only: bool = False
-    """True if the host does all the work whatever the device (zlib), so a GPU cannot be faster."""
+    """True if a library on the host does all the work during the call (zlib), whatever the device."""
     host_feeds: bool = False
-    """True if the host prepares all data of the call, and a device only receives it."""
+    """True if the host prepares all data ahead of the call, so that the copies may overlap with it."""
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()
@@ -97,6 +97,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The counting convention, if it needs an explanation."""
     does: str = ""
     """What the call does, if other arms of the workload do something else: `inflating`."""
+
+    @property
+    def on_host(self) -> bool:
+        """True if the host does all the work whatever the device, so a GPU cannot be faster."""
+        return self.host_only or self.host_feeds
 
     @property
     def needed_flop(self) -> float | None:
