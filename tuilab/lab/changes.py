@@ -1,4 +1,4 @@
-"""The kinds of change in the lab, the worker's state, and a requested run."""
+"""Small types for the lab's state: the kinds of change, the worker's state, and a requested run."""
 
 from dataclasses import dataclass
 from enum import Flag, auto

@@ -1,4 +1,4 @@
-"""Builds the `tuilab` command line for what the screen shows. Pure."""
+"""Builds the `tuilab` command line that measures what the screen shows. Pure function."""
 
 import shlex
 from collections.abc import Mapping

@@ -23,13 +23,13 @@ REST_S = 0.1
 """Seconds for which a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with the change and the worker's event that caused it; None if a user, a recording or the lab caused
-it.
+"""Called with the change and the worker's event that caused it. The event is None if the user, a recording or
+the lab itself caused the change.
 """
 
 
 class RunController:
-    """The controls of a lab: owns the runner and folds its events into the state.
+    """Carries out the user's controls: owns the runner and folds its events into the lab's state.
 
     All methods run in one event loop.
     """
@@ -112,8 +112,8 @@ class RunController:
     ) -> bool:
         """Measure the current settings instead of the active run; return False if no preset is chosen.
 
-        slid: whether a slider at rest requested the run, so that the next slider may replace it. further:
-        continue the run on the screen instead of starting a new one.
+        slid: True if the run was requested because a slider came to rest; moving a slider again may then
+        replace it. further: continue the run on the screen instead of starting a new one.
         """
         state = self.state
         self._forget_rest()
@@ -187,7 +187,7 @@ class RunController:
     def set(self, settings: Settings, final: bool = True) -> None:
         """Apply new settings; with live sliders, measure them after `REST_S` seconds without a change.
 
-        Dragging sends many changes that are not final, followed by a final one.
+        While the user drags a slider, many changes arrive that are not final, followed by a final one.
         """
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
@@ -214,7 +214,7 @@ class RunController:
         """Measure the changed settings soon, unless a run that the user requested is active."""
         self._forget_rest()
         if self.state.replay:
-            return  # only an explicit request may replace a replay
+            return  # a slider may not replace a replay; only an explicit request may
         if self.rerun and (not self.state.running or self._sliding):
             loop = asyncio.get_running_loop()
             self._rest = loop.call_later(REST_S, lambda: self._measure_now(slid=True))

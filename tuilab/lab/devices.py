@@ -1,4 +1,4 @@
-"""Samples the load of this machine's devices once per second while the lab or a watched program runs."""
+"""Samples the load of this machine's devices once a second while the lab or a watched program is running."""
 
 import contextlib
 from collections import deque

@@ -27,7 +27,8 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return the export formats: a picture of the screen is always possible; the others need a run.
+    """Return the available export formats. A picture of the screen is always available; the others need a
+    run.
 
     The keys are those of `tuilab export --format`, plus svg and recording.
     """

@@ -56,7 +56,8 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host; the verdict from the named machine comes first.
+        # A run on several hosts has a verdict for each host. The list is reversed so that the verdict of the
+        # first host, which the page names, is the one that remains.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -118,7 +119,7 @@ CLAIMS = "that one device is faster, that copies dominate, or that the devices w
 
 
 def _describe_missing(report: "DocumentReport") -> str:
-    """Describe what a document without measurable claims contains, and what it lacks."""
+    """For a document without measurable claims, describe what it contains and what is missing."""
     if report.unreadable:
         return f"the file could not be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"

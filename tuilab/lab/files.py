@@ -1,4 +1,4 @@
-"""Per-user files (preferences, the copied command) and path completion."""
+"""Reads and writes the user's own files (preferences, the copied command), and completes paths."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ def write_private(path: Path, text: str) -> bool:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and path.stat().st_uid != os.geteuid()):
-            return False  # in the temporary folder, another user may have created the file
+            return False  # the file may be in the temporary folder, where another user may have created it
         write_text(path, [text])
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Measurements on a Dask cluster, saved in the history like the lab's own runs."""
+"""Measures on a Dask cluster, and saves the results in the history like the lab's own runs."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Earlier runs, to draw under the current one."""
+"""Keeps earlier runs ("ghosts") that are drawn faintly under the current one."""
 
 from array import array
 from dataclasses import dataclass, field, replace

@@ -128,7 +128,7 @@ class History:
 
     @property
     def takes_nothing(self) -> bool:
-        """True if the history is currently read-only."""
+        """True if the history cannot be written at the moment."""
         return self.store.unwritable is not None
 
     def runs(
@@ -150,7 +150,7 @@ class History:
             raise InputError("run", start, expected) from None
 
     def state(self, start: str) -> RunState:
-        """Read the run whose id starts with `start`. Raises InputError."""
+        """Return the state of the run whose id starts with `start`. Raises InputError."""
         return self.store.state(self.find(start).run)
 
     def compare(self, a: str, b: str) -> Comparison:

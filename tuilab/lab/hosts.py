@@ -1,4 +1,4 @@
-"""The lab's other hosts: those that were added, their state, and whether they can measure."""
+"""Tracks the hosts that the user added to the lab: their state, and whether they can measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Hosts:
     known: dict[str, Host] = field(default_factory=dict)
     """Hosts by name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Sentences that the user has not seen yet, with their severity."""
+    """Messages that the user has not seen yet, with their severity."""
 
     def add(self, name: str, environment: str = "") -> bool:
         """Add a host; return False if it was already added. Raises InputError for an invalid name.
@@ -118,7 +118,9 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return the extra stops of the device slider: one per host, and one for all hosts together."""
+    """Return the extra stops (positions) of the device slider: one for each host, and one for all hosts
+    together.
+    """
     return (*known, EVERYWHERE) if known else ()
 
 

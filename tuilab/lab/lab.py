@@ -209,11 +209,11 @@ class Lab(RunController):
     # Changes
 
     def changed(self, change: Change) -> None:
-        """Notify every listener of a change without an event, such as a change in which arms are drawn."""
+        """Notify every listener of a change that has no event, for example if other arms are to be drawn."""
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event; at the end of a run, first add the range of similar runs."""
+        """Apply a worker's event. At the end of a run, first add the range of results from similar runs."""
         if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
@@ -221,8 +221,10 @@ class Lab(RunController):
             self._spawn(self._measure_roofs(event.run))
 
     async def _measure_roofs(self, run: str) -> None:
-        """Measure the machine's rooflines while no other request is pending, and save them with the run."""
-        # If another request arrives, measure the rooflines after the next run instead.
+        """Measure the machine's roofs (hardware limits) while no other request is pending, and save them with
+        the run.
+        """
+        # If another request interrupts this, the roofs are measured after the next run instead.
         with contextlib.suppress(InputError, WorkerError):
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))

@@ -60,7 +60,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return whether a folder holds a SavedModel; also True for any folder written with a slash."""
+    """Return True if a folder holds a SavedModel, or if the user wrote the folder with a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())

@@ -1,4 +1,4 @@
-"""Choices offered to the user in a list."""
+"""The choices in a list that is shown to the user."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

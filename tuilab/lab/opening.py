@@ -65,7 +65,7 @@ def offered(words: str, report: DocumentReport) -> list[Offer]:
 
 
 class _Nothing(msgspec.Struct):
-    """An empty question body."""
+    """The empty body of a question without parameters."""
 
 
 def read_document(path: str, say: Callable[[str], None], preview: bool = True) -> DocumentReport:
@@ -117,5 +117,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """Return the names in the lab's TensorFlow. Raises WorkerError."""
+    """Return the names in the lab's TensorFlow, as reported by a worker. Raises WorkerError."""
     return await lab.questions.ask("api-table", _Nothing(), ApiTable)

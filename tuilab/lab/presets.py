@@ -22,7 +22,7 @@ class Presets:
     all: tuple[Preset, ...] = ()
     """The documents' presets, followed by the user's, in the order of the list."""
     listed: frozenset[str] = frozenset()
-    """Names that a shell also knows, without presets opened in this lab."""
+    """Names that the command line knows too, that is, without presets that were opened only in this lab."""
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     own: dict[str, Own] = field(default_factory=dict)

@@ -1,4 +1,5 @@
-"""Proves a finding: measures its pattern with the document's op and shape.
+"""Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
+figure is.
 
 Measures the recognised preset with one of the lab's workloads; never runs the document's code.
 """
@@ -46,7 +47,7 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "empty": ("plain",),
     "host map": ("serial", "parallel", "in-step"),
 }
-# With larger counts, a measurement shows nothing more and takes minutes.
+# Larger counts would show nothing new, and the measurement would take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
 # Maximum ratio at which two times are reported as equal.
 _ALIKE = 1.05
@@ -54,7 +55,8 @@ _ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, its pattern, and the preset that shows the pattern; None if no preset was found.
+    """A finding, the pattern of its mistake, and the preset that shows this pattern; None if no preset was
+    found.
 
     less: how the preset is smaller than the document's code, in words. calls: number of calls in the
     document's figure, including the first; None if unknown.
@@ -77,7 +79,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     """The measured preset; "" if nothing was measured."""
     said_s: float | None
-    """Seconds per call that code with this pattern would print; None if it prints no time."""
+    """Seconds per call that code with this mistake would print; None if it prints no time."""
     true_s: float | None
     """Actual seconds per call; None if not measured."""
     factor: float | None
@@ -101,7 +103,8 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """Return the recognised preset that shows the pattern: of the right kind, and closest to the finding.
 
-    Also returns how the preset is smaller, and how many steps one call in the document does.
+    Also returns in which way the preset is smaller than the document's code, and how many steps one call in
+    the document does.
     """
     best = _BEST.get(pattern, ())
 
@@ -175,8 +178,8 @@ async def prove(
 
 
 def _on_cpu(preset: Preset) -> Preset:
-    """Return the preset with CPU arms if it asks only for a GPU: the times differ, but the pattern is the
-    same.
+    """Return the preset, with CPU arms if it has only GPU arms. On a CPU the times differ, but the mistake is
+    the same.
     """
     if "CPU" in preset.arms.devices:
         return preset
@@ -280,7 +283,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step whose input comes from the mapped function with a step that does the same work
+    """Compare a step whose input comes from a mapped function with a step that does the work of that function
     itself.
     """
     by_variant = {arm.variant: arm for arm in arms}

@@ -1,4 +1,4 @@
-"""Saves every run while it is measured; reports a failing store once."""
+"""Saves every run while it is measured. If the store fails, reports that once."""
 
 import asyncio
 import contextlib
@@ -57,8 +57,8 @@ class RunRecorder:
         """Folder in which workers keep a run until it is in the history; "" if there is none."""
 
     def _find_unattended(self) -> str:
-        """Import runs that workers finished after an earlier lab ended; return the folder for future runs of
-        this kind.
+        """Import runs that workers finished after an earlier lab had ended. Returns the folder in which
+        workers save such runs.
         """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
@@ -250,7 +250,7 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if this same file already seemed damaged once and is still in use."""
+        """True if the file that is in use already seemed damaged once."""
         return self._recorder.again
 
     def recreate(self) -> bool:

@@ -164,7 +164,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable part is shorter, because a single log line replaces its rounds.
+            # An unreadable part has fewer steps than expected, because a single log line replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 

@@ -24,7 +24,9 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""Machine properties that must not change: figures from different machines cannot be combined."""
+"""Properties of a machine that must be the same, because figures from different machines cannot
+be combined.
+"""
 MOST_FURTHER = 20
 """Maximum number of processes to add at once."""
 
@@ -134,7 +136,7 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
     """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
 
-    It is `closer to ± 2%` if that takes more processes than are added at once.
+    Returns `closer to ± 2%` if reaching the precision takes more processes than are added at once.
     """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)

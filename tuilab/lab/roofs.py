@@ -1,4 +1,6 @@
-"""Saved rooflines of machines: learned from a run's events, and passed to the next run."""
+"""Manages the roofs (hardware limits) of machines: takes them from a run's events, saves them, and passes
+them to the next run.
+"""
 
 import contextlib
 from pathlib import Path
@@ -22,12 +24,14 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the rooflines of every measured machine, for a request."""
+    """Return the roofs of every machine on which they were measured, for a request."""
     return store.load_roofs()
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Merge new figures into a machine's best ones, save and return them. Raises OSError."""
+    """Merge new roofs with the best known ones of that machine; save and return the result.
+    Raises OSError.
+    """
     return store.keep(roofs, better)
 
 
@@ -35,7 +39,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return one machine's rooflines, cached until new figures are learned."""
+    """Return one machine's roofs. They are cached until new ones are measured."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -43,7 +47,7 @@ def of(machine: Machine) -> Roofs | None:
 
 
 def learn(event: Event) -> None:
-    """Save the rooflines in an event. If saving fails, the next run measures them again."""
+    """Save the roofs that an event reports. If saving fails, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         _of.clear()
         with contextlib.suppress(OSError):

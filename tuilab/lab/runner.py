@@ -9,7 +9,7 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """A runner: a `MultiHostRunner`, or a script in a test."""
+    """A runner: a `MultiHostRunner`, or a scripted one in a test."""
 
     @property
     def machine(self) -> Machine | None:

@@ -1,4 +1,4 @@
-"""Records every event of the lab's runs in the store, and keeps the presets' verdict marks."""
+"""Records every event of the lab's runs in the store, and saves the presets' verdict marks."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class SavedRuns:
         return History(self.store)
 
     def client(self) -> "HistoryClient":
-        """Return a history client for a page that must not block; close the client with the page."""
+        """Return a history client for a page that must not block. Close the client when the page closes."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)

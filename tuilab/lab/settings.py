@@ -148,7 +148,9 @@ class Settings:
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Return the settings with numbers as close to these sizes as limits and constraints allow."""
+        """Return the settings with these sizes, or with sizes as close to them as limits and constraints
+        allow.
+        """
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -209,7 +211,7 @@ class Settings:
     def at_stop(
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
-        """Return the settings with the named slider at `stop`. known, own: as in `at_device`.
+        """Return the settings with the named slider at the position `stop`. known, own: as in `at_device`.
 
         Raises the errors of `with_value`, and InputError if the user's file would leave this machine.
         """
@@ -426,7 +428,9 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 @contextlib.contextmanager
 def _as_typed() -> Iterator[None]:
-    """Name a wrong value as the user types it, not as a preset's file does: `device`, not `arms.devices`."""
+    """In an error, name the option as the user types it, not as a preset file does: `device`, not
+    `arms.devices`.
+    """
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Several watched programs: running on other machines through ssh, or as saved pages."""
+"""Shows several watched programs, which run on other machines through ssh or are saved pages."""
 
 import contextlib
 import os
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program watched on another machine, in a terminal on that machine, which also makes its page."""
+    """A program that runs and is watched on another machine, in a terminal there. That machine also makes the
+    program's page.
+    """
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
@@ -142,7 +144,9 @@ class FarProgram(ShownProgram):
 
 
 class Several(ShownProgram):
-    """Several programs. The page is that of the chosen one; the rows cover all of them."""
+    """Several programs. The page belongs to the chosen program; the rows list the processes of
+    all programs.
+    """
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -308,7 +312,7 @@ def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str,
 
 
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
-    """Wait until all programs have ended; forward input and signals meanwhile.
+    """Forward input and signals until all programs have ended.
 
     Returns the first exit code that is not 0, or 1 for a lost connection. Call it only from a process's main
     thread.

@@ -1,4 +1,4 @@
-"""The interface of a watched program on a screen, no matter where the program runs."""
+"""The interface through which a screen uses a watched program, wherever the program runs."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,11 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """The data and requests that a screen can use. A program that has ended has a page and ignores requests.
+    """The data that a screen can show, and the requests that it can make. A program that has ended still has
+    a page, and ignores requests.
 
-    changed, caught, wrote: callbacks, called from a thread: after a change, after a capture succeeded or
-    failed, and with the program's output.
+    changed, caught, wrote: callbacks that are called from a thread: after a change, after a capture succeeded
+    or failed, and with the program's output.
     """
 
     def __init__(self, page: Page) -> None:

@@ -47,8 +47,8 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return whether a value lies within the limits, even if it is not a multiple; always True for a
-        word.
+        """Return True if a value is within the limits, even if it is not a multiple; always True
+        for a word.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
@@ -164,7 +164,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         moved += direction * parameter.step
     else:
         base = 2 if parameter.binary else 10
-        # Below a power of two or ten, use the step of the lower octave or decade.
+        # When moving down from a power of two or ten, use the step of the octave or decade below.
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
         step = -(-step // parameter.multiple) * parameter.multiple

@@ -1,4 +1,4 @@
-"""The lab's current state: presets, settings, worker, runs. Screens draw from it."""
+"""The lab's current state: presets, settings, worker, runs. Screens draw what it contains."""
 
 import contextlib
 import time
@@ -47,10 +47,12 @@ from tuilab.runner.turns import budget_of
 
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""Budget for a slider at rest: the worker is warm, and the user is waiting."""
+"""The budget of a run that starts because a slider came to rest: the worker is warm, and the user
+is waiting.
+"""
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds after which the screen shows a wait."""
+"""If the user waits longer than this many seconds, the screen shows the wait."""
 LONG = 50_000
 """Number of samples above which a thread summarizes the run."""
 
@@ -134,7 +136,7 @@ class LabState:
     stage: Stage = field(default_factory=Stage)
     """The activity of the run on the screen, and its start time."""
     sized: Stage = field(default_factory=Stage)
-    """The size that a sweep is measuring, and its start time."""
+    """The size that a sweep is measuring, and since when."""
     asked: str = ""
     """Id of the requested run until the run has ended; "" if there is none."""
     asked_at: float = 0.0

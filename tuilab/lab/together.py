@@ -1,4 +1,4 @@
-"""Measures devices one at a time and then all at once, each with its own worker."""
+"""Measures devices one at a time and then all at once. Each device has its own worker."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -26,7 +26,7 @@ from tuilab.program.gains import gain_of_step
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a captured step. name: used by `tuilab.worker.changed_step`.
+    """A change to a captured step. name: the name of the change in `tuilab.worker.changed_step`.
 
     agrees: the largest relative difference between results that counts as a rounding error.
     """

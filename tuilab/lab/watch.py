@@ -47,8 +47,8 @@ MOST_READ = 12
 time.
 """
 READING, LEAST_READ = 0.03, 2
-"""Share of the program's CPU time that reading its windows may take, and the number of windows of each kind
-of step that are read in any case.
+"""Reading the profiler windows may take at most this share of the program's CPU time, but this many windows
+of each kind of step are read in any case.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
@@ -60,14 +60,14 @@ TAIL = 2**16
 MOST_SHOWN = 5_000
 """Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
-"""Messages that TensorFlow's profiler prints for each window; the program did not print them."""
+"""Messages that TensorFlow's profiler, not the program, prints for each window."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
 @dataclass
 class WatchOptions:
-    """Options for watching. every, window: seconds between windows and per window; 0 to choose them such that
-    the windows take `share` of the program's time.
+    """Options for watching. every, window: seconds between profiler windows, and seconds per window; 0 to
+    choose them so that the windows take `share` of the program's time.
     """
 
     every: float = 0.0
@@ -222,7 +222,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
-    # This process exists only to watch, so its imports count as part of the cost of watching.
+    # This process was started only to watch, so the time of its imports counts as a cost of watching.
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
@@ -462,8 +462,8 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes that use GPU memory, and each GPU's memory size; both are empty without a
-    driver.
+    """Return the other processes that use GPU memory, and each GPU's memory size. Both are empty if there is
+    no driver.
     """
     from tuilab.telemetry.sampler import open_nvml
 
