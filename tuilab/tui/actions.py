@@ -1,6 +1,7 @@
 """Declares every action of the lab once: its keys, its wording, and the method that runs it.
 
-The bindings, the footer, the command palette, the help and the README's table of keys all use this.
+The bindings, the footer, the command palette, the help and the README's table of keys all use these
+declarations.
 """
 
 from collections.abc import Iterable

@@ -22,7 +22,7 @@ from tuilab.tui.screens.lab import Draw, LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
-"""Exit codes above this one mean that a signal ended the lab."""
+"""An exit code above this number means that a signal ended the lab."""
 FAULT = 70
 """Exit code for an internal error, as in the README's table."""
 
@@ -69,8 +69,8 @@ class LabApp(LastingApp):
         self.register_theme(LIGHT)
         theme = self._wanted_theme()
         if theme == DARK.name:
-            # Textual starts with its dark theme, so setting the theme's variables is enough. The watcher of
-            # the theme would read the styles twice before the first paint.
+            # Textual starts with its dark theme, so it is enough to set the theme's variables here. The
+            # theme's watcher would read the style sheets twice before the first paint.
             self.set_reactive(App.theme, theme)
             self.stylesheet.set_variables(self.get_css_variables())
         else:
@@ -98,7 +98,7 @@ class LabApp(LastingApp):
         from textual.drivers.linux_driver import LinuxDriver
 
         driver = super().get_driver_class()
-        # A browser page and a test have no terminal that could be lost.
+        # A browser page or a test has no terminal that could be lost.
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
@@ -164,7 +164,7 @@ class LabApp(LastingApp):
                 self.pop_screen()
             return below
         if not self.is_screen_installed("lab"):
-            # Not created earlier: its worker would compete with the program for CPU.
+            # The lab is not created earlier, because its worker would compete with the program for CPU time.
             options = replace(self.options, preset=preset)
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
@@ -206,7 +206,7 @@ class LabApp(LastingApp):
         return key_name(binding.key)
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
-        """Yield the command palette's entries: the `entries` of the screen or page."""
+        """Yield the command palette's entries, which are the `entries` of the screen or page."""
         for words, help, do, *_ in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 

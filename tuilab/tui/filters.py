@@ -18,8 +18,8 @@ TABLE = str.maketrans(
 )
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)
-"""Luminance limits for a background that stands out: the lowest in a dark theme, and the highest in a light
-one.
+"""A background stands out if its luminance is above the first limit in a dark theme, or below the second
+limit in a light one.
 """
 
 
@@ -27,7 +27,7 @@ def asciify(text: str) -> str:
     """Return the text in ASCII, with the same number of cells."""
     if text.isascii():
         return text
-    # The space after the character provides the second cell that its replacement needs.
+    # The replacement needs two cells; the second one replaces the space after the character.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
     # Code points that form a single glyph, such as a family emoji, take a different number of cells when

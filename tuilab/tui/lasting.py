@@ -1,6 +1,6 @@
 """Keeps Textual running, or exits cleanly, when the terminal is lost or something fails.
 
-The only file that uses private names of Textual:
+This is the only file that uses private names of Textual:
 
 - `Driver._file`: the only way to survive the loss of the terminal.
 - `App._handle_exception`: otherwise errors of screens being removed would end the app with an error. -
@@ -53,13 +53,13 @@ AT_ONCE = 256
 """Maximum bytes of input to pass to the app before waiting until it has processed them."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
-"""Seconds without input after which excess input has ended; what follows is typed by a person."""
+"""Seconds without input after which excess input has ended; later input was typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Sequences that a terminal receives but never sends: strings (titles, links, images) and colours (ECMA-48,
 5.6 and 8.3.117). The parser would treat each of their characters as a typed one.
 """
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""The possible start of such a sequence; wait for the rest before passing it on."""
+"""Matches the possible start of such a sequence. Its rest must arrive before it can be passed on."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -124,7 +124,7 @@ class LastingApp(App[int]):
         """Record the error that ends the app."""
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Notify that `count` bytes of input, or of the end of a paste, were dropped."""
+        """Notify the user that `count` bytes of input, or of the end of a paste, were dropped."""
 
     async def on_event(self, event: Event) -> None:
         # A key or click shows that the user has seen the warnings, so stop covering the screen with them.

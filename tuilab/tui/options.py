@@ -42,10 +42,10 @@ class Options:
     lab's own.
     """
     runner: "RunnerFactory | None" = None
-    """Creates the runner for the measurements; None for the real one."""
+    """A function that creates the runner for measurements; None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
-    """Creates the state that screens draw; None for a new one."""
+    """A function that creates the state that the screens draw; None for a new state."""
     watching: "ShownProgram | None" = None
-    """A program that is already running, to show."""
+    """A program that is already being watched and must be shown."""
     store: "StoreFactory | None" = None
-    """Opens the history; None for the user's own."""
+    """A function that opens the history; None for the user's own."""

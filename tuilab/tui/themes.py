@@ -1,4 +1,6 @@
-"""The two themes, with quiet backgrounds and one accent; series have their own hues (widgets/look.py)."""
+"""Defines the two themes, with quiet backgrounds and one accent colour. The series in plots have their own
+hues (widgets/look.py).
+"""
 
 from textual.theme import Theme
 

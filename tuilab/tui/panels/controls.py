@@ -117,7 +117,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         self._switches = switches(state.settings)
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
-            if kept is not None:  # otherwise, the next panel would get the focus, even a hidden one
+            if kept is not None:  # without this, the next panel would get the focus, even a hidden one
                 self.screen.set_focus(None)
             await self.recompose()
             if kept is not None and self.screen.focused is None:  # nothing else has been focused meanwhile

@@ -1,4 +1,4 @@
-"""The presets by document, the user's own, and the preset files with errors."""
+"""Lists the presets by document, followed by the user's own and the preset files with errors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar

@@ -17,7 +17,7 @@ class Drawing:
     """Updates every panel that a change affects."""
 
     dragging = False
-    """Whether a slider is being dragged: the text of its panel is updated only at the end."""
+    """True while a slider is being dragged. The text of its panel is updated only at the end."""
 
     def __init__(
         self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog

@@ -30,7 +30,9 @@ class Opener:
     """Opens presets and files; replays recordings."""
 
     reading = ""
-    """The user's file that is being loaded; a measurement requested meanwhile applies to it."""
+    """The user's file that is being loaded. If the user requests a measurement meanwhile, this file is
+    measured.
+    """
     run_requested = False
     """Whether a run was requested before the file was loaded."""
     _mistyped = ""
@@ -75,7 +77,7 @@ class Opener:
         self._screen.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
-        """Open a path and report problems. taken: called with the preset."""
+        """Open a path and report problems. taken: called with the preset that was opened."""
         if not words:
             return
         self._mistyped = words

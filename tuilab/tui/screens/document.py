@@ -162,7 +162,7 @@ document's figure is wrong on this machine. Press it again to stop. The document
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        # the list of findings is gone if the lab is exiting
+        # the list of findings no longer exists if the lab is exiting
         for last in [*self.query("#findings, TextArea")][-1:]:
             last.focus()
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """The page of a fact check. Starts by itself. `space` stops and continues; measurements are kept."""
+    """The page of a fact check, which starts by itself. `space` stops and continues it; finished measurements
+    are kept.
+    """
 
     HELP = """\
 ## Fact-check

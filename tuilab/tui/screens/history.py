@@ -199,7 +199,7 @@ and other runs are compared with it. Neither is ever pruned.
             place, self.table.empty = None, trouble(error)
             self.failed(error)
             if self.runs:
-                return  # missing rows are requested again when the user views another row
+                return  # the rows are requested again when the user moves to another row
         if not self.is_attached:
             return
         self.table.came(place)
@@ -280,7 +280,8 @@ and other runs are compared with it. Neither is ever pruned.
         time.
         """
         if self.going is not None:
-            # Put the sentence in the note, because the next progress report would overwrite it at once.
+            # Put the sentence in the note, because otherwise the next progress report would overwrite it at
+            # once.
             self.going.note = ". Only one task can run at a time."
             self.say(self.going.words(), WARN)
             return None

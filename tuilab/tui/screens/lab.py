@@ -1,7 +1,8 @@
 """The main screen: header, presets, answer, view, controls, placement, keys.
 
 It starts in three steps: presets, frames, contents of the frames. The presets are painted first, and each
-later step imports the modules that only it needs. In one step, the first paint would take twice as long.
+later step imports the modules that only it needs. If everything were created in one step, the first paint
+would take twice as long.
 """
 
 import asyncio

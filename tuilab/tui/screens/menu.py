@@ -147,7 +147,7 @@ class MenuScreen(Page[str]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close with the typed text, or with the suggested file if the text names no file.
 
-        An empty line counts only if the input had an initial text.
+        An empty line is accepted only if the input had an initial text.
         """
         if self._find:
             self.query_one(Items).action_select()

@@ -7,8 +7,8 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""Minimum widths and heights for the layouts in the style sheet: presets next to the view, and a wider list;
-full controls, with the placement log below them, and a longer log.
+"""Minimum sizes for the layouts in the style sheet. Widths: for presets next to the view, and for a wider
+list. Heights: for full controls with the placement log below them, and for a longer log.
 """
 
 

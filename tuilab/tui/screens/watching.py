@@ -596,7 +596,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return the table of findings, with the largest gain first."""
+    """Return the table of findings, those with the largest gain first."""
     columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),

@@ -1,5 +1,5 @@
-"""Explains the choice of device: what the doctor finds on this machine, and which ops of the open preset a
-GPU would run.
+"""Explains why the GPU is or is not used: what the doctor finds on this machine, and which ops of the open
+preset a GPU would run.
 """
 
 from typing import TYPE_CHECKING, ClassVar

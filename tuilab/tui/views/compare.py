@@ -51,7 +51,7 @@ from other machines that are pinned as ghosts also race, labelled with machine a
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # The lanes belong to another run, or to rounds from before a replay was rewound.
+            # The lanes show another run, or rounds from before a replay was rewound.
             self.query_one(Race).end()
         # One row per arm and one for the scale; the numbers get the remaining rows, if they fit.
         bars.show_result(result, looks)

@@ -9,7 +9,9 @@ from tuilab.tui.widgets.device_panel import DevicePanel
 
 
 class DeviceView(View):
-    """Device samples: one per second since the start of the lab, and one with each report of a run."""
+    """Shows the device samples: one for each second since the start of the lab, and one for each report of a
+    run.
+    """
 
     HELP = """\
 ## Device

@@ -46,7 +46,8 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # For these kinds of work, the order of the arms by paired rounds contradicts the order by medians.
+        # The kinds of work for which the order of the arms by paired rounds contradicts their order by
+        # medians.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 

@@ -33,8 +33,8 @@ class LineWidget(Widget):
     only changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
-    # Selecting text by dragging would repaint the whole screen at each step, and these widgets draw no
-    # selection.
+    # Selecting text by dragging would repaint the whole screen at each step, and these widgets would not show
+    # the selection.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
     """Sentence that explains why the widget is empty."""
@@ -52,7 +52,7 @@ class LineWidget(Widget):
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Report that the data has changed."""
+        """Report that the data has changed and must be drawn again."""
         if not self._due and self.is_attached:
             self._due = True
             self.call_later(self._repaint)
@@ -76,7 +76,9 @@ class LineWidget(Widget):
             self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
-        """Return the lines without control characters, for text from any source."""
+        """Return the painted lines without control characters, because their text may come from
+        any source.
+        """
         return [
             line
             if all(text.isprintable() for text, _ in line)
@@ -157,7 +159,8 @@ class LineWidget(Widget):
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
     """Return a background colour for a terminal with 256 colours, and its actual colour on such a terminal.
 
-    A faint colour becomes grey, because the faintest tint of such a terminal hides the lines on it.
+    A faint colour becomes grey, because even the faintest tint of such a terminal would hide lines that are
+    drawn on it.
     """
     if faint:
         red, green, blue = ground.rgb

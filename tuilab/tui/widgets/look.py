@@ -1,4 +1,4 @@
-"""Styles, hues, markers and characters: the only place that defines the look of a plot.
+"""Defines styles, hues, markers and characters. No other module defines the look of a plot.
 
 Drawing functions are pure and return lines of (text, style). The theme determines the colour of a style when
 the line is shown. Series differ by marker and label as well as by hue.

@@ -41,7 +41,7 @@ from tuilab.tui.widgets.wording import fit, width_of
 LEGEND_FROM, NOTES_FROM = 40, 64
 """Minimum columns for a plot with a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells in a legend for the name of a series without points, and the reason."""
+"""Cells in a legend for the name of a series without points, and for the reason why it has none."""
 STRIP, MOST_SAMPLES = 8, 500
 """Cells of a distribution, and the maximum number of samples that it shows; longer runs are thinned."""
 APART = 14
@@ -111,7 +111,7 @@ class Canvas:
         self.grounds: dict[tuple[int, int], str] = {}
 
     def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
-        """Draw a series on the canvas."""
+        """Draw a series on the canvas, cell by cell."""
         for row, line in enumerate(lines):
             for column, character in enumerate(line):
                 if character in (" ", BLANK_DOTS):
@@ -191,7 +191,8 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # Shorten the names of series without points, and the reasons, before they take room from the curves.
+        # Shorten the names of series without points and the reasons, so that they do not take room from the
+        # curves.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
         self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
@@ -274,8 +275,8 @@ class Picture:
             self._stamp(points, True, mark.marker, style, below=series.ghost)
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
-            # Distinguish series without colour too: by markers at columns specific to each series, and at its
-            # last point.
+            # Series must be distinguishable without colour too, so draw markers at columns that are specific
+            # to each series, and at its last point.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]

@@ -1,4 +1,6 @@
-"""A race: all arms run the same number of calls at their measured speeds; the fastest takes three seconds."""
+"""Draws a race in which all arms run the same number of calls at their measured speeds. The fastest arm takes
+three seconds.
+"""
 
 from collections.abc import Mapping, Sequence
 from time import monotonic

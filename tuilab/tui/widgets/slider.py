@@ -103,7 +103,7 @@ there shows the reason.
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # Column ranges of the parts on the row.
+        # The columns of the row that the track and the value take.
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
@@ -140,7 +140,7 @@ there shows the reason.
         self._track = range(start + 1, start + 1 + cells)
         body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
         if text := self.message or self._hint():
-            # The note is placed after the track if it fits there, or else over the track.
+            # Draw the note after the track if it fits there, or else over the track.
             style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
             fits = used + 1 + cell_len(text) <= room
             body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
@@ -302,11 +302,13 @@ there shows the reason.
     # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key goes into the typed value, so that no binding is offered for it."""
+        """Return True if a key is part of the value being typed, so that no key binding uses it."""
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that started typing end it, and disable keys that type a character."""
+        """While the user types, let the key that started typing end it, and disable the actions of keys that
+        type a character.
+        """
         return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:

@@ -21,7 +21,9 @@ SAMPLED = 200
 """Number of evenly spaced rows that determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
-"""Cells that a column without a fixed width keeps as long as a fixed-width column has more."""
+"""Cells that a column without a fixed width keeps as long as a column with a fixed width is wider
+than that.
+"""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ of the row under the cursor, and the number of rows.
 
     @property
     def found_by(self) -> str:
-        """The filter's words for the rows now visible."""
+        """The filter's words that the visible rows match."""
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
@@ -210,8 +212,8 @@ of the row under the cursor, and the number of rows.
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Measure widths again when the list has doubled. This is often enough for a growing log, but does not
-        # make columns jump all the time.
+        # Measure widths again when the list has doubled. This is often enough for a growing log, and rare
+        # enough to keep the columns from jumping.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
