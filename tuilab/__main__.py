@@ -1,4 +1,6 @@
-"""The `tuilab` command. Without arguments it opens the lab, and does not load what only commands need."""
+"""The `tuilab` command. Without arguments, it opens the lab, and does not load modules that only commands
+need.
+"""
 
 import os
 import signal

@@ -137,8 +137,8 @@ def _write(
     path = Path(folder) if folder else Path("captured") / name
     if path.exists() and not (path / MANIFEST).exists() and any(path.iterdir()):
         raise ValueError(f"tuilab.capture: {path} contains something else; choose another folder")
-    # Save no gradients: a captured call is measured, never differentiated, and those of a distribution
-    # strategy cannot be saved.
+    # Save no gradients, because a captured call is measured but never differentiated. Besides, the gradients
+    # of a distribution strategy cannot be saved.
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     manifest = Manifest(
         name=name,
@@ -261,7 +261,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return the leaves with these tensors in place of the specs."""
+        """Return the leaves of the arguments, with the specs replaced by these tensors."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)
@@ -281,8 +281,8 @@ class _Drawn:
 def _drawn_at_once(iterator: Any) -> int:
     """Return the number of examples per element of the iterator; 0 if unknown.
 
-    The number comes from the iterator's dataset if `batch` created it, or, for arrays, from Keras' `fit`
-    further up the stack.
+    If `batch` created the iterator's dataset, the number comes from that dataset. If the user passed arrays
+    to Keras' `fit`, it comes from the frame of `fit` further up the stack.
     """
     frame: Any = sys._getframe()
     while frame is not None:

@@ -43,7 +43,7 @@ POLICIES = {
     3: "at the limit of its board",
     5: "held back for reliability",
 }
-"""NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that hold clocks back, in words."""
+"""NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that lower the clocks, in words."""
 
 
 class NvmlUnavailable(RuntimeError):
@@ -309,7 +309,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
     """Return other processes that computed on a GPU since `since` (as `time.time()`), busiest first.
 
     Processes that only hold a context do not count. The list is empty if the driver does not report activity.
-    In a container, the driver reports process ids from outside, so the busiest process is assumed to be this
+    In a container, the driver reports the host's process ids, so the busiest process is assumed to be this
     one. `which` and failures are as in `slowed`.
     """
     found = _find(which)

@@ -31,8 +31,8 @@ def fallback_folder() -> Path | None:
 def private_folder(path: Path) -> Path:
     """Create the folder, readable only for its owner.
 
-    Raises OSError on failure. Refuses a relative path, which results from an unknown home folder, and a
-    folder of another user among the temporary files.
+    Raises OSError on failure. Refuses a relative path, because it means that the home folder is unknown, and
+    a folder in the temporary folder that belongs to another user.
     """
     if not path.is_absolute():
         raise OSError(0, "your home folder is not known")

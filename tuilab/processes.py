@@ -1,4 +1,4 @@
-"""Identifies processes, finds their descendants, and makes processes end together.
+"""Identifies processes, finds their descendants, and makes sure that they end together.
 
 Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
 because this file also runs as a program: the guard, which outlives a worker in order to end the processes
@@ -130,7 +130,7 @@ def end_all(
     """Kill every descendant of a process, all processes with its mark, and the known ones; return them.
 
     Repeats until none is left, because dying processes may start others. spare: processes to leave alone.
-    Guards are left alone too, because each ends by itself once it has removed its worker's temporary files.
+    Guards are spared too, because each one exits by itself after it has removed its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
@@ -228,7 +228,7 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
         os.close(2)  # readers of the worker's standard error must not wait for its guard
     # Do not kill a process that has ended in the meantime, because another process may have its id.
     end_all(worker, mark, [itself[1]] if itself else [])
-    time.sleep(_BETWEEN_S)  # to catch processes that were just starting
+    time.sleep(_BETWEEN_S)  # wait, in order to catch processes that were just starting
     end_all(worker, mark)
     if folder and os.path.isdir(folder):
         import shutil  # the guards of most workers do not need this import

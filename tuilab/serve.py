@@ -1,6 +1,6 @@
 """The lab in a browser, through textual-serve.
 
-Each page has a lab process, which waits while the page is away.
+Each browser page has its own lab process, which waits while the page is disconnected.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ SENDS_S = 5.0
 TAKEN = 4001
 """WebSocket close code for a page whose lab another page has taken over."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
-"""Terminal modes that the web driver sends once, when it starts; a returning page needs them again."""
+"""Terminal modes that the web driver sends once, when it starts. A page that reconnects needs them again."""
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
@@ -301,7 +301,7 @@ class LabServer(Server):  # type: ignore[misc]
             )
 
     def initialize_logging(self) -> None:
-        """Do nothing: pages write their own logs."""
+        """Do nothing, because the lab processes write their own logs."""
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

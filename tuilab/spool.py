@@ -17,7 +17,7 @@ run has ended.
 FOLDER = "spool"
 """Name of the spool folder in the data folder."""
 OWN = "~"
-"""Represents the spool folder on the machine that measures."""
+"""Stands for the default spool folder of the machine that measures."""
 MOST_BYTES = 256 * 2**20
 
 
@@ -29,7 +29,7 @@ def folder(data: Path | None = None) -> Path:
 def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
     """Return the file of a run.
 
-    It is always inside that folder, although the id may come from a recording.
+    It is always inside that folder, even if the id is malicious (it may come from a recording).
     """
     return Path(place, f"{Path(run).name}{ending}")
 

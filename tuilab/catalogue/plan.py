@@ -50,7 +50,7 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
-    """Return sizes from 1/16 to 16 times the default, because the useful range is unknown."""
+    """Return sizes from 1/16 to 16 times the default. Used because the useful range of sizes is unknown."""
     sizes = (parameter.default * 4.0**power for power in range(-2, 3))
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
@@ -91,8 +91,8 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """Return the values from first to last. allowed: returns the nearest allowed size, for a factor; explicit
-    steps must reach allowed sizes.
+    """Return the values from first to last. allowed: returns the nearest allowed size; used with a factor. An
+    explicit step must lead to allowed sizes.
     """
     by_factor = stride[:1] in ("x", "*", "×")
     try:

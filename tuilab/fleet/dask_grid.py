@@ -23,7 +23,9 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a scheduler. cluster: the queue jobs started for this client; None if there are none."""
+    """A client of a Dask scheduler. cluster: the queue jobs that were started for this client; None if there
+    are none.
+    """
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
         self._client, self._cluster = client, cluster
@@ -76,7 +78,7 @@ class DaskGrid:
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
-        # While the client keeps the future of this answer, the node knows that the client is alive.
+        # Keep the future of this answer: it shows the node that the client is still alive.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 

@@ -1,4 +1,4 @@
-"""The unit of distribution: a group of cells, measured as a separate run."""
+"""Defines a job: the part of a task that one node measures as a separate run."""
 
 import uuid
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Merges cells from many nodes into one sweep: gives their events the sweep's run id and point numbers."""
+"""Merges the jobs of many nodes into one sweep: gives their events the sweep's run id and point numbers."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,9 @@ UNLIKE = ("cpu", "tensorflow", "python", "driver")
 
 
 class SweepRun:
-    """Emits the events of the sweep as its cells arrive. request: the request for the whole sweep."""
+    """Emits the events of the sweep as the results of its jobs arrive. request: the request for the whole
+    sweep.
+    """
 
     def __init__(self, request: Measure, on_event: Listener) -> None:
         self._request, self._on_event = request, on_event
@@ -51,7 +53,7 @@ class SweepRun:
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
-        """Add a measured cell."""
+        """Add the result of a job."""
         run = self._request.id
         joined = e.MachineJoined(
             run=run, host=node, machine=machine, points=(point,), began=visit.began, ended=visit.ended
@@ -69,7 +71,7 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """Record a cell that could not be measured."""
+        """Record a job that could not be measured."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 
@@ -83,7 +85,9 @@ class SweepRun:
         )
 
     def _say(self, event: e.Event, point: int, node: str) -> None:
-        """Emit an event of a cell as an event of the sweep. In the cell, its only point has index 0."""
+        """Emit an event of a job as an event of the sweep. In the job's own events, its only point has index
+        0.
+        """
         run = self._request.id
         match event:
             case e.RunStarted() | e.Progress() | e.HostWatched():

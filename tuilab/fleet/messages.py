@@ -10,7 +10,7 @@ RESOURCE = "tuilab"
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
-    """The first answer from a node. problem: why the node cannot measure; "" if it can."""
+    """The first message from a node. problem: why the node cannot measure; "" if it can."""
 
     protocol: int
     tuilab: str
@@ -19,7 +19,7 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The measurement of one cell. events: JSON lines from the node's worker.
+    """The result of one job. events: JSON lines from the node's worker.
 
     began, ended: seconds on the node's own clock, which may differ from other clocks.
     """

@@ -142,7 +142,9 @@ class Node:
                 self._kept.pop(run).unlink(missing_ok=True)
 
     def _leave(self) -> None:
-        """Leave the files of all runs to the next lab on this machine, although this process continues."""
+        """Mark the files of all runs as abandoned, so that the next lab on this machine imports them although
+        this process continues.
+        """
         while self._kept:
             file = self._kept.popitem()[1]
             with contextlib.suppress(OSError):
@@ -201,7 +203,7 @@ def greet() -> bytes:
 
 
 def measure(task: bytes) -> bytes:
-    """Measure one cell. Runs in a thread of the Dask worker and reports progress under the task's topic."""
+    """Measure one job. Runs in a thread of the Dask worker, and reports progress under the task's topic."""
     from distributed import get_worker
 
     worker, asked = get_worker(), msgspec.json.decode(task, type=Task)

@@ -1,4 +1,4 @@
-"""Assigns cells to nodes, one at a time per node; if a node dies, another node gets its cell."""
+"""Assigns jobs to nodes, one at a time per node. If a node dies, another node gets its job."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
-"""If this many nodes are lost on the same cell, the cell is given up."""
+"""If this many nodes are lost while measuring the same job, the job is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,10 +52,10 @@ Taken = Callable[[Job, NodeSlot, JobResult], None]
 
 @dataclass
 class Scheduler:
-    """Measures cells on a grid. Calls `taken` exactly once for each measured cell.
+    """Measures jobs on a grid. Calls `taken` exactly once for each measured job.
 
-    families: device families that the cells need; a node stays idle if it lacks a family that another node
-    has. failed: cells that were given up, with the reasons. Does not close the grid.
+    families: device families that the jobs need; a node stays idle if it lacks a family that another node
+    has. failed: jobs that were given up, with the reasons. Does not close the grid.
     """
 
     grid: Grid
@@ -94,8 +94,8 @@ class Scheduler:
         return [hand.machine for hand in self._fit() if hand.machine is not None]
 
     async def run(self, cells: Sequence[Job]) -> None:
-        """Measure these cells; return when each has been measured or given up, or when all nodes have
-        stopped.
+        """Measure these jobs; return when each has been measured or given up, or when all nodes
+        have stopped.
         """
         self._pending.extend(cells)
         self.total += len(cells)
@@ -166,7 +166,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """Give the cell of a lost node to another node, unless the cell seems to crash nodes."""
+        """Give the job of a lost node to another node, unless the job seems to crash nodes."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
@@ -218,7 +218,7 @@ class Scheduler:
         self._tell(hand, f"is skipped: {why}", grave=True)
 
     def _give(self) -> None:
-        """Give a cell to each idle node."""
+        """Give a job to each idle node."""
         for hand in self._fit():
             if hand.machine is None or hand.cell is not None or not self._pending:
                 continue

@@ -53,7 +53,7 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
 
 
 def environment_variables(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that tell a worker which variables belong to its environment."""
+    """Return the environment variables that tell a worker its environment's folder and variables."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(HERE)
 OLDEST = (3, 9)
 
 LENT: "dict[str, ModuleType]" = {}
-"""Modules that are visible under these names only to tuilab's modules."""
+"""Modules that only tuilab's modules can import, by name ("lent" modules)."""
 GIVEN: "dict[str, Any]" = {}
 """Replacements for builtins, seen only by tuilab's modules."""
 

@@ -39,7 +39,9 @@ class Raw(bytes):
 
 
 class Either(tuple):  # type: ignore[type-arg]
-    """`A | B` of two structs, for a Python without such types; works with `isinstance`."""
+    """Stands for `A | B` of two structs in a Python that lacks this operator for types. Works with
+    `isinstance`.
+    """
 
     def __or__(self, other):
         return Either((*self, *_alternatives(other)))
@@ -178,7 +180,7 @@ def _evaluated(kind, scope):
 
 
 class _EitherOf:
-    """A `Union[…]` that also accepts `Either`."""
+    """Like `Union[…]`, but also accepts `Either`."""
 
     def __getitem__(self, kinds):
         return typing.Union[tuple(part for kind in kinds for part in _alternatives(kind))]

@@ -12,8 +12,8 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix for the name of a phase. Until such an event ends, all time of the call belongs to its phase, no
-matter what TensorFlow reports.
+"""Prefix for the name of a phase. While such an event lasts, all time of the call belongs to its phase,
+whatever TensorFlow reports.
 """
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
@@ -44,8 +44,8 @@ class Key(msgspec.Struct, frozen=True, gc=False):
 class Meaning(msgspec.Struct, frozen=True, gc=False):
     """The activity of a thread.
 
-    eager: the current eager op. op: this event is itself an op, not part of one. sticks: everything inside
-    the event belongs to the same phase.
+    eager: the current eager op. op: this event is itself an op, not part of one. sticks: True if everything
+    inside the event belongs to the same phase.
     """
 
     phase: str | None = None

@@ -35,7 +35,7 @@ class Sums:
     calling thread within the calls. ops: each op's share of the calls' time. busy: each op's own durations.
     devices: how long each device had a kernel running. on_device: time by phase on devices other than the
     host, by their own clocks. beside: durations of the input pipeline's ops, which run concurrently.
-    computed, copies: ops that computed or copied at any time; all other ops only waited.
+    computed, copies: the ops that computed or copied at some time; all other ops only waited.
     """
 
     windows: list[Window]
@@ -103,7 +103,8 @@ def sums(found: Activity) -> Sums:
 def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
     """Correct a segment, now that the whole profile is known.
 
-    An op that only launched kernels did not compute, and the work of the pipeline counts as waiting.
+    An op that only launched kernels does not count as computing, and the work of the input pipeline counts as
+    waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -201,7 +202,7 @@ class _Running:
         self._stalls = 0
 
     def change(self, segment: Segment, step: int) -> None:
-        """Record that a segment begins (1) or ends (-1)."""
+        """Record that a segment begins (`by` 1) or ends (`by` -1)."""
         phase, key = segment.meaning.phase, segment.meaning.key
         if phase == STALL:
             self._stalls += step

@@ -22,7 +22,9 @@ NOWHERE = -1
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """A period of one lane with the same innermost event. pipeline: whether the thread worked for tf.data."""
+    """A period during which a lane has the same innermost event. pipeline: True if the thread worked for
+    tf.data.
+    """
 
     lane: int
     start: int

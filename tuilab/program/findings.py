@@ -43,8 +43,8 @@ the first two, to be reported.
 USED = 10
 """Minimum number of calls that make it worthwhile for a library to create a tf.function."""
 QUICK_FIRST = 0.6
-"""How long a program's first trace takes at least if the program is changed, as a multiple of its time here.
-In five pairs of runs, the ratio was 0.6 to 1.2.
+"""In another process, a program's first trace may be faster than here, but it takes at least this multiple of
+its time here. In five pairs of runs, the ratio was 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6

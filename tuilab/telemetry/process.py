@@ -90,7 +90,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return voluntary and involuntary switches per second. A new thread counts from its start."""
+    """Return voluntary and involuntary switches per second. For a new thread, all its switches count."""
     if not elapsed or not now:
         return None, None
     gained = [

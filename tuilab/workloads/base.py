@@ -62,8 +62,8 @@ class Build(Protocol):
     """The worker's input to a workload's `build`.
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: rotate inputs
-    beyond the last-level cache. observing: also report facts that are the same in every process; additional
-    processes only time the arms.
+    beyond the last-level cache. observing: True to report facts that are the same in every process. Only the
+    first process reports them; further processes only time the arms.
     """
 
     tf: Any
@@ -110,7 +110,7 @@ class Workload:
     memory: host bytes that the values need, None if not known. memory_of: the same for an arm of a variant,
     if different. work: minimum work of one call, None to read it from the graph. info: for a model file, its
     content. layers: kinds by name, or a model's own layers; None if only a graph's name scopes show the
-    layers. holds: objects to keep alive.
+    layers. holds: objects that must stay alive as long as the workload.
     """
 
     declaration: Declaration

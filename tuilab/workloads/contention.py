@@ -1,4 +1,4 @@
-"""A matrix product on a device of its own, and on a device that other processes load."""
+"""Measures a matrix product on an otherwise idle device, and on a device that other processes use heavily."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager

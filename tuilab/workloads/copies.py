@@ -97,8 +97,8 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
     ways = {TO_DEVICE: [b.device], TO_HOST: [b.host], BOTH: [b.device, b.host]}[direction]
 
     def within_host(*tensors: Any) -> Any:
-        # `tf.identity` of a tensor on its own device copies nothing. If a GPU is visible, even the copy of a
-        # host tensor would be made there, unless it is requested on the host.
+        # `tf.identity` of a tensor on its own device copies nothing. If a GPU is visible, even a host tensor
+        # would be copied to the GPU unless the host is requested.
         with tf.device(b.host):
             for _ in ways:
                 tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)

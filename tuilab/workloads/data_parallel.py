@@ -178,8 +178,8 @@ class Network:
         )
 
     def step(self, images: Any, labels: Any) -> Any:
-        """Return the share's part of the batch's mean loss, after one step of gradient descent on the whole
-        batch.
+        """Run one step of gradient descent on the whole batch. Returns the part of the batch's mean loss that
+        comes from this replica's share.
         """
         with self._tf.GradientTape() as tape:
             # Divide by the size of the whole batch, so that the gradients of the shares add up to the

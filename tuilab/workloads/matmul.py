@@ -1,4 +1,4 @@
-"""Matrix products by dtype: which dtypes have kernels, and their cost."""
+"""Measures matrix products by dtype: which dtypes have kernels, and how fast they are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision, req
 
 TENSOR_CORE_MULTIPLE = 8
 SAMPLED = 64
-"""Number of product rows compared with double precision."""
+"""Number of rows of the product that are compared with a product in double precision."""
 
 
 def _side(name: str, what: str) -> LogInteger:

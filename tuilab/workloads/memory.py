@@ -1,5 +1,5 @@
-"""Allocation of device memory: its cost, the error when memory runs out, and whether TensorFlow still works
-afterwards.
+"""Measures the allocation of device memory: its cost, the error when memory runs out, and whether TensorFlow
+still works afterwards.
 """
 
 import threading

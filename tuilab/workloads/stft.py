@@ -1,4 +1,4 @@
-"""Short-time Fourier transform of a signal, on its own or after a five-tap FIR filter."""
+"""Measures the short-time Fourier transform of a signal, on its own or after a five-tap FIR filter."""
 
 import math
 from collections.abc import Mapping
@@ -193,7 +193,7 @@ def windows(tf: Any) -> dict[str, Function | None]:
     return {
         "hann": signal.hann_window,
         "hamming": signal.hamming_window,
-        # These two have a shape parameter before their dtype.
+        # These two window functions have a shape parameter before their dtype.
         "kaiser": lambda length, dtype: signal.kaiser_window(length, dtype=dtype),
         "kaiser-bessel derived": lambda length, dtype: signal.kaiser_bessel_derived_window(
             length, dtype=dtype

@@ -1,4 +1,6 @@
-"""Training of a small convolutional network from an input pipeline: the step, and the wait for input."""
+"""Measures the training of a small convolutional network from an input pipeline: the step, and the wait for
+input.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -61,7 +63,8 @@ Batch = tuple[Any, Any]
 def memory(values: Mapping[str, Value]) -> int:
     """Return peak bytes: those of the pipeline, and the first layer's activations and gradients for a batch.
 
-    XLA holds eight times the activations on a CPU; the other modes hold less than half of that.
+    On a CPU, XLA holds eight times the memory of the activations; the other modes hold less than half of
+    that.
     """
     side, batch, filters = (int(values[name]) for name in ("side", "batch", "filters"))
     activations = 4 * batch * side * side * filters

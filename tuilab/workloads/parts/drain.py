@@ -1,8 +1,8 @@
 """Controls a pipeline that prepares input for calls in the background: its buffers are drained before a
 block, and it is idle between blocks.
 
-A pipeline fills its buffers while other arms are timed. A block that used those elements would get them for
-free, and preparing more takes processors away from the timed arm.
+A pipeline fills its buffers while other arms are timed. A later block that used those elements would get them
+for free, and preparing more of them takes processors away from the arm that is being timed.
 """
 
 import statistics
@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 PRIMING = 2
-"""Number of calls before a timed block, after draining, that bring the buffers to their state in
-a long run.
+"""Number of untimed calls between draining and a timed block. They bring the buffers into the state that they
+have in a long run.
 """
 LEAST_CALLS = 4
 """Minimum number of calls in a block, so that priming costs no more than the block."""
 FEWEST = 6
-"""Minimum number of elements drawn before a pipeline's pace counts as known."""
+"""Minimum number of elements to draw before a pipeline's pace is considered known."""
 WAITS = 2
 """Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000
@@ -93,7 +93,7 @@ class Drain:
     def rest(self) -> None:
         """Wait until the pipeline is idle with full buffers."""
         if not _quiet():
-            # Current work finishes, but no new work starts.
+            # Work in progress finishes, but no new work starts.
             self._end()
             _quiet()
 

@@ -1,11 +1,11 @@
 """Input pipelines that prepare the same elements in different ways: serially, in parallel, ahead of time,
-once, or in the step.
+only once (cached), or in the step.
 
 A pipeline continues from block to block, as in training. A restarted pipeline would have to tune its
 parallelism and fill its buffers again, and would appear 25% too slow. Between blocks it is idle with full
 buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock starts,
 because they were prepared outside the timed block. AUTOTUNE doubles a prefetch buffer whenever it was full
-and a draw emptied it, which never happens in training, so buffers have a fixed size here. That size
+and is then emptied by draws. That never happens in training, so buffers have a fixed size here. That size
 determines how many batches are ready, not how fast they arrive.
 """
 
@@ -131,7 +131,7 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
     """Return the work of a step and its input: the transfer of the batch, and the host's cost of the images.
 
-    A cached image was prepared earlier. Of the preparation, only the host's cost is known.
+    A cached image was prepared earlier. Only the part of the preparation that runs on the host is counted.
     """
     count, side = int(values["batch"]), int(values["side"])
     pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4

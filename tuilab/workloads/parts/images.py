@@ -22,7 +22,7 @@ REPORT_EVERY = 64
 
 @dataclass(frozen=True)
 class Shape:
-    """Number and kind of images. Pixels are uint8 0 … 255, or float32 0 … 1."""
+    """Number, size and type of the images. Pixels are uint8 from 0 to 255, or float32 from 0 to 1."""
 
     count: int
     side: int

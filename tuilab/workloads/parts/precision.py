@@ -1,4 +1,6 @@
-"""Separates float32 and TF32: recent NVIDIA GPUs multiply float32 as TF32 by default."""
+"""Distinguishes float32 and TF32, because TensorFlow lets recent NVIDIA GPUs multiply float32 as TF32 by
+default.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -46,8 +48,8 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """Return the case with TF32 on for a `tf32` arm and off for any other. The setting is restored after a
-    block.
+    """Return the case with TF32 switched on for a `tf32` arm, and off for any other arm. The setting is
+    restored after each block.
     """
     case.scope = _scoped(b, case.scope)
     return case
