@@ -325,6 +325,12 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
         _each(),
     ),
     **_named("TopK TopKV2 ApproxTopK InTopKV2 HistogramFixedWidth CumulativeLogsumexp SegmentProd", _reduced),
+    # Every box has a score to compare; how many boxes overlap depends on the data.
+    **_named(
+        """NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
+        NonMaxSuppressionWithOverlaps CombinedNonMaxSuppression""",
+        _input(1, 1),
+    ),
     **_named("TileGrad MirrorPadGrad SparseSegmentSumGrad SparseSegmentMeanGrad", _reduced),
     "SparseSegmentSqrtNGrad": _reduced,
     **_named("AdjustHue AdjustSaturation AdjustContrast", _each(5)),

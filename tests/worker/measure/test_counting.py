@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tuilab.model.roofline import Work
-from tuilab.worker.measure.counting import counting, flop
+from tuilab.worker.measure.counting import counting, flop, uncounted
+from tuilab.worker.measure.observed import of_call
 from tuilab.worker.measure.work import of_function, work_of
 
 pytestmark = pytest.mark.real_worker
@@ -305,6 +306,14 @@ def test_work_that_depends_on_the_data_is_named_not_guessed(tf: Any) -> None:
     assert work.flop is None and work.uncounted == (
         "StatelessWhile (its number of iterations depends on the data)",
     )
+
+
+def test_ctc_loss_is_counted_with_a_loop_over_its_frames(tf: Any) -> None:
+    labels, sizes = tf.ones((3, 4), tf.int32), (tf.fill([3], 4), tf.fill([3], 12))
+    call = tf.function(lambda y, x, a, b: tf.nn.ctc_loss(y, x, a, b, True, blank_index=5))
+    given = (labels, tf.ones((12, 3, 6)), *sizes)
+    counted = of_call(call.get_concrete_function(*given), given)
+    assert not uncounted(counted.parts) and set(counted.loops.values()) == {12.0}
 
 
 def test_a_function_for_any_size_is_counted_at_the_size_of_its_call(tf: Any) -> None:

@@ -10,7 +10,7 @@ from tests.conftest import Worker, fold
 from tuilab.analysis.bound import bounds
 from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.roofline import arm_floor, better
-from tuilab.model.arms import Arm
+from tuilab.model.arms import Arm, Mode
 from tuilab.model.datasheets import SHEETS
 from tuilab.model.events import RoofsKnown
 from tuilab.model.requests import Measure
@@ -40,6 +40,17 @@ def halving(n: int = 32):
     def halve(x):
         while tf.reduce_max(x) > 1.0:
             x = tf.matmul(x, x) * 0.5 / tf.reduce_max(x) ** 2 * tf.reduce_max(x)
+        return x
+    return halve, tf.eye(n) * 8.0
+
+def picked(n: int = 64):
+    return lambda x: tf.boolean_mask(x, x[:, 0] > 0.5) * 2.0 + 1.0, tf.concat([tf.eye(n), tf.ones((6, n))], 0)
+
+def nested(n: int = 32):
+    def halve(x):
+        for _ in tf.range(2):
+            while tf.reduce_max(x) > 1.0:
+                x = x / 2.0
         return x
     return halve, tf.eye(n) * 8.0
 """
@@ -94,11 +105,32 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     assert works[0].flop == pytest.approx(trips * 2 * 32**3, rel=0.15)
     assert [work.flop for work in works] == [works[0].flop] * 3
     assert not any(work.uncounted for work in works) and "eager" in works[1].note
-    alone = run(worker, scenario, arms[1]).arms[arms[1].id].work[0]
+
+
+@pytest.mark.parametrize("mode", ["graph", "xla"])
+def test_without_an_eager_arm_another_call_counts_the_iterations(
+    worker: Worker, tmp_path: Path, mode: Mode
+) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    arm = Arm("CPU:0", mode, "resident", "")
+    work = run(worker, Scenario("halving", {}, f"{file}:halving"), arm).arms[arm.id].work[0]
+    assert work.flop == pytest.approx(3 * 2 * 32**3, rel=0.15) and not work.uncounted
+    inner = run(worker, Scenario("nested", {}, f"{file}:nested"), arm).arms[arm.id].work[0]
     assert (
         "its number of iterations depends on the data; measure eager mode too to count it"
-        in alone.uncounted[0]
+        in inner.uncounted[0]
     )
+
+
+def test_shapes_that_depend_on_the_data_are_those_of_a_call(worker: Worker, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    arm = Arm("CPU:0", "graph", "resident", "")
+    work = run(worker, Scenario("picked", {}, f"{file}:picked"), arm).arms[arm.id].work[0]
+    picked = 7  # the first row of the unit matrix, and six rows of ones
+    assert work.flop == 70 + 2 * picked * 64 and work.outputs == 4 * picked * 64
+    assert not work.uncounted
 
 
 def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> None:

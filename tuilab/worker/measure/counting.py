@@ -42,6 +42,8 @@ Key = Hashable
 """Identifies a piece of memory: an argument, a variable or an op's output."""
 
 MOST_TRIPS = 200_000
+BY_DATA, OPEN = "its number of iterations depends on the data", "its shapes depend on the data"
+"""Why the arithmetic of an op is not counted."""
 
 
 @dataclass(frozen=True)
@@ -177,18 +179,25 @@ def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
 
 
 def of_graph(
-    graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
+    graph: Any,
+    outputs: Iterable[Any],
+    shapes: Sequence[Shape] = (),
+    *,
+    arguments: int | None = None,
+    trips: Mapping[str, int] | None = None,
 ) -> Counted:
     """Return the work of one run of a FuncGraph that computes these tensors and its side effects.
 
     shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
-    belong to the call itself; the others are captured.
+    belong to the call itself; the others are captured. trips: iterations of the loops that depend on the
+    data, by the loop's name.
     """
-    return _Graphs().whole(graph, list(outputs), shapes, arguments)
+    return _Graphs(trips).whole(graph, list(outputs), shapes, arguments)
 
 
 class _Graphs:
-    def __init__(self) -> None:
+    def __init__(self, trips: Mapping[str, int] | None = None) -> None:
+        self.trips = trips or {}
         self.counted = Counted()
         self.handed: list[Key] = []
         self._serial = itertools.count()
@@ -264,7 +273,9 @@ class _Body:
                 self._alias(source, made)
             return
         if op.type in CALLS:
-            self._call(op)
+            self._call(op, op.get_attr("f").name)
+        elif self.graph._is_function(op.type):
+            self._call(op, op.type)
         elif op.type in LOOPS:
             self._loop(op)
         elif op.type in BRANCHES:
@@ -395,8 +406,8 @@ class _Body:
             if result.name in inner.holds:
                 self.holds[made.name] = inner.holds[result.name]
 
-    def _call(self, op: Any) -> None:
-        graph = called(self.graph, op.get_attr("f").name, op.inputs)
+    def _call(self, op: Any, name: str) -> None:
+        graph = called(self.graph, name, op.inputs)
         inner = self._enter(op, graph, op.inputs, self.runs)
         inner.walk(graph.outputs)
         self._leave(op, inner, graph.outputs, self.runs)
@@ -407,6 +418,7 @@ class _Body:
         body = called(self.graph, op.get_attr("body").name, op.inputs)
         values = [self._value(t) for t in op.inputs]
         trips, left = _trips(condition, body, values)
+        trips = self.graphs.trips.get(self.written + op.name) if trips is None else trips
         if trips is None:
             self.graphs.counted.parts.append(
                 Part(
@@ -417,7 +429,7 @@ class _Body:
                     None,
                     {},
                     {},
-                    why="its number of iterations depends on the data",
+                    why=BY_DATA,
                 )
             )
             for made in op.outputs:
@@ -516,7 +528,7 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
     try:
         return arithmetic(op), ""
     except Unknown:
-        return (0.0, "") if op.op in NO_ARITHMETIC else (None, "its shapes depend on the data")
+        return (0.0, "") if op.op in NO_ARITHMETIC else (None, OPEN)
     except (IndexError, TypeError, ValueError):
         return None, ""
 

@@ -12,7 +12,9 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     caller's shapes.
     """
     known = getattr(graph._get_function(name), "graph", None)
-    inner = known if known is not None else graph_of(name, [shape_of(t) for t in operands])
+    if (inner := known) is None:
+        with graph.as_default():  # its functions may call each other by the names of op types
+            inner = graph_of(name, [shape_of(t) for t in operands])
     if inner is None:
         raise LookupError(name)
     pairs = list(zip(inner.inputs, operands, strict=False))

@@ -14,7 +14,8 @@ from tuilab.model.parameters import Values
 from tuilab.model.roofline import Kernels, Work
 from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.counting import Counted, Part, of_graph, uncounted
+from tuilab.worker.measure.counting import BY_DATA, OPEN, Counted, Part, of_graph, uncounted
+from tuilab.worker.measure.observed import of_call
 from tuilab.worker.tracebacks import text_of
 
 
@@ -43,7 +44,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
     trace = getattr(timed.case.function, "get_concrete_function", None)
     try:
         if trace is not None:
-            found = timed.counted = of_model(bench, timed) or _traced(timed)
+            found = timed.counted = of_model(bench, timed) or _traced(bench, timed)
         elif timed.counted is not None:
             found = timed.counted
         else:
@@ -58,9 +59,6 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
     yield from _with_trips(bench, timed.arm, timed.point, work)
 
 
-_BY_DATA = "its number of iterations depends on the data"
-
-
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops the operation count of the eager arm, which counts each iteration.
 
@@ -73,7 +71,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
     seen = reported.pop("eager", None)
     for each in modes:
         other = reported.get(each.mode)
-        if other is None or not any(name.endswith(f"({_BY_DATA})") for name in other.uncounted):
+        if other is None or not any(name.endswith(f"({BY_DATA})") for name in other.uncounted):
             continue
         if seen is not None and seen.flop is not None:
             note = f"{other.note}; loops counted with the iterations seen in eager mode"
@@ -96,10 +94,12 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
                 ),
             )
         elif not any(one.mode == "eager" for one in bench.request.arms):
-            names = tuple(name.replace(_BY_DATA, f"{_BY_DATA}; {_EAGER}") for name in other.uncounted)
+            names = tuple(name.replace(BY_DATA, f"{BY_DATA}; {_EAGER}") for name in other.uncounted)
             yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 
 
+LONGEST_S = 2.0
+"""Seconds. A longer call is not repeated to count its work."""
 _EAGER = "measure eager mode too to count it"
 
 
@@ -109,13 +109,26 @@ def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
     Raises the errors of counting. XLA's kernels span several layers, and eager ops carry no layer names.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
-        timed.of_graph = _traced(timed)
+        timed.of_graph = _traced(bench, timed)
     return timed.of_graph
 
 
-def _traced(timed: TimedArm) -> Counted:
-    trace = timed.case.function.get_concrete_function  # type: ignore[union-attr]
-    return of_function(trace(*timed.case.arguments), timed.case.arguments)
+def _traced(bench: Bench, timed: TimedArm) -> Counted:
+    """Return the work of the arm's graph. If some of it depends on the data, make another call to count it.
+
+    If the run has an eager arm, that arm counts the loops (`_with_trips`).
+    """
+    case, eager = timed.case, msgspec.structs.replace(timed.arm, mode="eager")
+    concrete = case.function.get_concrete_function(*case.arguments)  # type: ignore[union-attr]
+    found = of_function(concrete, case.arguments)
+    unseen = {OPEN} if eager in bench.request.arms else {OPEN, BY_DATA}
+    if timed.call_s > LONGEST_S or unseen.isdisjoint(part.why for part in found.parts):
+        return found
+    try:
+        with case.scope():
+            return of_call(concrete, case.arguments)
+    except Exception:  # the count without that call has the names of the ops that are not counted
+        return found
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
