@@ -177,7 +177,7 @@ def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
 
             def kept(b: Any, build: Any = workload.build, into: list[Any] = arrays) -> Any:
                 case = build(b)
-                into[:] = [each.numpy() for each in case.arguments]
+                into[:] = [t.numpy() for t in tf.nest.flatten(case.arguments, expand_composites=True)]
                 return case
 
             names = vars(_module(FILE))

@@ -428,26 +428,35 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
     step = unwrapped(step)
     if not kwargs and all(isinstance(each, _Slot) for each in args):
         return b.tensors(step, *arrays)
-    flat = all(not isinstance(each, (tuple, list, dict, _Composite)) for each in (*args, *kwargs.values()))
+    places = [i for i, each in enumerate(args) if _slots(each)]
+    names = [name for name, each in kwargs.items() if _slots(each)]
+    inputs = [*(args[i] for i in places), *(kwargs[name] for name in names)]
 
-    def fill(tensors: tuple[Any, ...], leaf: Any) -> Any:
+    def call(*given: Any) -> Any:
+        filled, named = list(args), dict(kwargs)
+        for index, value in zip(places, given, strict=False):
+            filled[index] = value
+        named.update(zip(names, given[len(places) :], strict=True))
+        return step(*filled, **named)
+
+    def fill(tensors: Sequence[Any], leaf: Any) -> Any:
         if isinstance(leaf, _Composite):
             return leaf.pack([fill(tensors, part) for part in leaf.parts])
         return tensors[leaf.index] if isinstance(leaf, _Slot) else leaf
 
-    if flat:
+    def pack(tensors: Sequence[Any]) -> tuple[Any, ...]:
+        put = functools.partial(fill, tensors)
+        return tuple(mapped(put, each) for each in inputs)
 
-        def call(*tensors: Any) -> Any:
-            given = [tensors[each.index] if isinstance(each, _Slot) else each for each in args]
-            named = {k: tensors[v.index] if isinstance(v, _Slot) else v for k, v in kwargs.items()}
-            return step(*given, **named)
-    else:
+    # TensorFlow converts nested, ragged and sparse arguments in each call, as in the user's own program.
+    return b.tensors(call, *arrays, pack=pack)
 
-        def call(*tensors: Any) -> Any:
-            put = functools.partial(fill, tensors)
-            return step(*mapped(put, args), **mapped(put, kwargs))
 
-    return b.tensors(call, *arrays)
+def _slots(value: Any) -> bool:
+    """Return True if the argument is or contains an input tensor."""
+    found: list[Any] = []
+    mapped(lambda leaf: found.append(leaf) if isinstance(leaf, (_Slot, _Composite)) else None, value)
+    return bool(found)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class ArmBuild:
         graph: Function = self.tf.function(function, jit_compile=True if self.arm.mode == "xla" else None)
         return graph
 
-    def tensors(self, function: Function, *inputs: Any) -> Case:
+    def tensors(self, function: Function, *inputs: Any, pack: Callable[[Any], Any] = tuple) -> Case:
         tf, device, host = self.tf, self.device, self.host
         compiled = self.compiled(function)
         sets = [inputs] + [tuple(a.copy() for a in inputs) for _ in range(self._copies(inputs) - 1)]
@@ -87,12 +87,12 @@ class ArmBuild:
                 return tuple(tf.identity(tf.convert_to_tensor(a)) for a in arrays)
 
         def copy_in() -> Any:
-            return [move_to(tf, tensor, device) for tensor in next_host()]
+            return pack([move_to(tf, tensor, device) for tensor in next_host()])
 
         def copy_out(outputs: Any) -> Any:
             return tf.nest.map_structure(_to_host, outputs)
 
-        next_device = _rotation([on(device, arrays) for arrays in sets])
+        next_device = _rotation([pack(on(device, arrays)) for arrays in sets])
 
         def compute() -> Any:
             return compiled(*next_device())

@@ -86,9 +86,15 @@ class Build(Protocol):
     def compiled(self, function: Function) -> Function:
         """Return the function in the arm's mode: unchanged, as a graph, or compiled by XLA."""
 
-    def tensors(self, function: Function, *inputs: "np.ndarray[Any, Any]") -> Case:
+    def tensors(
+        self,
+        function: Function,
+        *inputs: "np.ndarray[Any, Any]",
+        pack: Callable[[Any], Any] = tuple,
+    ) -> Case:
         """Return the usual case: a function of tensors, with inputs given as host arrays.
 
+        pack: makes the function's arguments from the tensors, if these are parts of nested or ragged ones.
         The arm decides the device, the mode, and whether inputs stay on the device or are copied in each call
         with their results.
         """

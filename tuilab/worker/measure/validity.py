@@ -335,7 +335,8 @@ class OwnCode:
 
     @contextmanager
     def _recorded(self, tf: Any, case: Case) -> Iterator[tuple[Any, Recorder]]:
-        with tf.GradientTape() as tape, counting(case.arguments) as ran:
+        given = tf.nest.flatten(list(case.arguments), expand_composites=True)
+        with tf.GradientTape() as tape, counting(given) as ran:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
