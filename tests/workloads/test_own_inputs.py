@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import fold
 from tests.workloads.test_own import ONE, TOUCH
+from tuilab.model.arms import ArmSelection
 from tuilab.model.events import Declared, Refused
 from tuilab.model.expand import expand
 from tuilab.model.parameters import check_values
@@ -103,6 +104,17 @@ plain = Plain()
 used = Plain()
 used(tf.ones((2, 8)))
 
+class Sized(Plain):
+    def __init__(self, width=2):
+        super().__init__()
+        self.inner = keras.layers.Dense(width)
+
+sized = Sized(5)
+changed = Plain()
+changed.steps = 7
+sized(tf.ones((2, 8)))
+changed(tf.ones((2, 8)))
+
 ROWS = tf.reshape(tf.range(64, dtype=tf.float32), (8, 8))
 def three(): return tf.matmul, ROWS, ROWS
 def pair(): return tf.matmul, (ROWS, ROWS)
@@ -141,17 +153,18 @@ def declare(worker, file, *shapes):
             return event, opening
 
 
-def measured(worker, file, *shapes):
-    """Return the arms of a run, by mode, and the declaration."""
+def measured(worker, file, *shapes, chosen=ONE):
+    """Return the arms of a run, by mode, and the declaration. chosen: the modes and devices."""
     declared, opening = declare(worker, file, *shapes)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration
     values = check_values(declaration.parameters, declaration.constraints, {})
-    arms = expand(ONE, declaration, values, ("CPU:0",))
+    arms = expand(chosen, declaration, values, ("CPU:0", "CPU:1"))
     scenario = Scenario(declaration.name, values, str(file), opening)
     state = fold(worker.measure(Measure(id=uuid.uuid4().hex, scenario=scenario, arms=arms, budget=TOUCH)))
     assert state.status == "ok", state.detail
-    return {arm.arm.mode: arm for arm in state.arms.values()}, declaration
+    by = "mode" if chosen is ONE else "device"
+    return {getattr(arm.arm, by): arm for arm in state.arms.values()}, declaration
 
 
 @pytest.mark.parametrize(
@@ -231,3 +244,20 @@ def test_results_other_than_tensors_or_a_callable_with_inputs_are_refused(worker
     arms, _ = measured(worker, f"{own}:{name}")
     assert {arm.status for arm in arms.values()} == {"failed"}
     assert all("expected tensors, a callable, (callable, inputs)" in arm.reason for arm in arms.values())
+
+
+@pytest.mark.parametrize("name", ["plain", "used"])
+def test_a_subclassed_model_is_copied_to_another_device(worker, own, name):
+    both = ArmSelection(devices=("CPU",), modes=("graph",))
+    arms, _ = measured(worker, f"{own}:{name}", "x=float32[batch=2,8]", chosen=both)
+    assert {arm.device for arm in arms.values() if arm.status == "ok"} == {"CPU:0", "CPU:1"}
+
+
+@pytest.mark.parametrize("name", ["sized", "changed"])
+def test_a_model_that_cannot_be_copied_is_refused_with_what_to_do(worker, own, name):
+    both = ArmSelection(devices=("CPU",), modes=("graph",))
+    arms, _ = measured(worker, f"{own}:{name}", "x=float32[batch=2,8]", chosen=both)
+    assert arms["CPU:0"].status == "ok"
+    assert arms["CPU:1"].reason.endswith(
+        "its weights are on CPU:0, and Keras cannot copy it to CPU:1: use a function that returns the model"
+    )

@@ -451,6 +451,9 @@ def _model_case(b: Build, model: Any) -> Case:
     return b.tensors(call, *Given(b.tf, specs, "", call, hints).arrays({BATCH.name: batch}))
 
 
+FUNCTION = "a function that returns the model"
+
+
 def _clone(b: Build, model: Any) -> Any:
     """Copy the model or layer to the arm's device. The original model's weights stay where they are."""
     with b.tf.device(b.device):
@@ -459,15 +462,38 @@ def _clone(b: Build, model: Any) -> Any:
                 copy = b.tf.keras.models.clone_model(model)
             else:
                 copy = type(model).from_config(model.get_config())
-            if model.built and not copy.built:
-                copy.build_from_config(model.get_build_config())
-            if model.weights:
-                copy.set_weights(model.get_weights())
-        except (ValueError, TypeError, NotImplementedError) as error:
+            return _filled(copy, model)
+        except (ValueError, TypeError, NotImplementedError):
             places = {str(getattr(each.value, "device", "")) for each in model.weights}
             if all(place.endswith(b.device.removeprefix("/")) for place in places):
                 return model
-            why = sanitize_line(str(error), 200)
-            expected = f"a model that Keras can clone ({why}), or a function that returns the model"
-            raise InputError("Keras model or layer", model.name, expected) from None
+        try:
+            return _filled(_created_again(model), model)
+        except Exception:  # the model's own constructor or build runs here
+            where = ", ".join(sorted(place.rpartition("/device:")[2] for place in places))
+            words = f"its weights are on {where}, and Keras cannot copy it to {b.arm.device}: use {FUNCTION}"
+            raise InputError(f"Keras model or layer {model.name}", model.name, FUNCTION, words) from None
+
+
+def _created_again(model: Any) -> Any:
+    """Return another object of the class. Raises TypeError if it might differ: Keras does not record the
+    arguments that a model was created with.
+    """
+    if inspect.signature(type(model)).parameters:
+        raise TypeError
+    copy = type(model)()
+    plain = (str, int, float, bool, type(None))
+    for name, value in vars(model).items():
+        own = isinstance(value, plain) and name not in ("name", "built") and not name.startswith("_")
+        if own and vars(copy).get(name) != value:
+            raise TypeError
+    return copy
+
+
+def _filled(copy: Any, model: Any) -> Any:
+    """Build the copy like the model, and give it the model's weights."""
+    if model.built and not copy.built:
+        copy.build_from_config(model.get_build_config())
+    if model.weights:
+        copy.set_weights(model.get_weights())
     return copy
