@@ -1,7 +1,10 @@
-"""Published timings of whole workloads on real GPUs are above their bounds, but not by much."""
+"""Published timings of whole workloads on real GPUs are above their bounds, but not by much; own functions on
+a real H100 are above theirs.
+"""
 
 import pytest
 
+from tests.benchmarks.on_h100 import GRAPHS, rows
 from tests.benchmarks.published import PUBLISHED, Published, bound_of
 from tuilab.model.datasheets import EXPECTED
 
@@ -17,3 +20,16 @@ def test_published_times_are_one_to_twenty_times_their_bounds() -> None:
 @pytest.mark.parametrize("row", [row for row in PUBLISHED if row.name == "BERT-large, 384 tokens, batch 1"])
 def test_a_published_time_is_above_its_bound(row: Published) -> None:
     assert 1 < row.took_s / bound_of(row).seconds < 20
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("patches", "ragged_mean", "ctc", "components"), id="four"),
+        pytest.param(tuple(each.name for each in GRAPHS), marks=pytest.mark.long, id="every"),
+    ],
+)
+def test_functions_on_an_h100_take_longer_than_their_bounds(names: tuple[str, ...]) -> None:
+    found = list(rows([each for each in GRAPHS if each.name in names]))
+    assert len(found) >= len(names) - 1  # one function could not be copied to the GPU
+    assert all(factor > 1 for row in found for factor in row.factors().values())
