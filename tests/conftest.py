@@ -81,7 +81,7 @@ if sys.dont_write_bytecode:
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # A deadline is an absolute time limit, which a busy machine exceeds. The examples are always the same, so
-# that only a change of the code can make a test fail; --hypothesis-profile=exploring tries new ones.
+# that only a change of the code can make a test fail; `--hypothesis-profile=exploring` tries new examples.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
@@ -89,7 +89,9 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Set separate preferences for the tests. All processes of a session share the measured roofs."""
+    """Give the tests their own preferences. All processes of a session share the measured roofs (hardware
+    limits).
+    """
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
     (session / "machines").mkdir(exist_ok=True)
@@ -139,7 +141,7 @@ def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 class Worker:
     """A worker process controlled by JSON lines, blocking.
 
-    cpus: number of logical CPUs that replace devices. environment: further variables.
+    cpus: number of logical CPUs that stand for devices. environment: further environment variables.
     """
 
     machine: Machine

@@ -54,8 +54,8 @@ def test_the_answer_names_the_fastest_arm_and_the_other_device_with_its_copies()
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
 def test_no_arm_is_called_faster_if_the_rounds_contradict_the_medians(other) -> None:
-    # Most rounds of the graph take 1 ms and some take 2 ms, so its median is lower, but its rounds are slower
-    # on average.
+    # Most of the graph's rounds take 1 ms and some take 2 ms. So its median is lower, but on average its
+    # rounds are slower.
     state = begun([GRAPH, other])
     for index in range(60):
         blocks = (
@@ -150,7 +150,9 @@ def test_noise_too_wide_to_show_equality_is_reported() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """850 ms against 5 ms is not noise, but a single round does not show how much of the difference is."""
+    """850 ms against 5 ms is more than noise, but a single round does not show how much of the difference is
+    noise.
+    """
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))

@@ -84,7 +84,9 @@ class TestGpu:
         ids=["a pipeline", "a library"],
     )
     def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
-        """The work on the host is not counted, but its measured time is. Small copies disappear in its interval."""
+        """The work on the host is not counted, but its measured time is. Small copies disappear
+        in its interval.
+        """
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
         assert "A GPU cannot win" in answer(state)
@@ -300,8 +302,8 @@ class TestSweep:
         assert sweep_bound(state, SHEETS["h100"]) is None
 
 
-# Programs with a known best time on a GPU: kernels in sequence, each limited by the peak of its dtype or by
-# memory bandwidth, with no time lost in between.
+# Programs whose best possible time on a GPU is known: kernels in sequence, each limited by the peak of its
+# dtype or by memory bandwidth, with no time lost in between.
 Kernel = tuple[str, float, float]
 """A kernel's dtype, operations and bytes."""
 SIDES = (64, 512, 4_096, 16_384)

@@ -1,4 +1,4 @@
-"""The badge shows the precision reached, and the reason for doubt in two words."""
+"""The badge shows the precision that a run reached, and in two words why its figures may be doubtful."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Doubts raised by the counters of a busy machine."""
+"""Caveats that follow from the counters of a busy machine."""
 
 import pytest
 

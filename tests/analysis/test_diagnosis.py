@@ -134,7 +134,7 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
 
 
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
-    """A graph would launch the single op just the same."""
+    """A graph would launch the single op in the same way."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
     phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
     (one,) = found(placed(state, XLA, e.Node("m", "MatMul", "CPU:0")), "dispatch-bound")

@@ -1,4 +1,6 @@
-"""A crossover needs a lead that persists, not noise. Seeded simulated sweeps with a known truth."""
+"""A crossover is reported only if the lead persists, and not because of noise. Uses seeded, simulated sweeps
+whose true crossover is known.
+"""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""A run on several hosts: unpaired ratios between them, claims and crossovers for each separately."""
+"""A run on several hosts: ratios between hosts are unpaired; claims and crossovers are judged for each host
+separately.
+"""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Counting outliers."""
+"""Outliers are counted correctly."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Student's t against the printed tables."""
+"""Student's t agrees with printed tables."""
 
 import math
 

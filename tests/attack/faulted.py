@@ -2,7 +2,7 @@
 
 Reads trials as JSON lines and answers each with a line. Each trial is a fork of this process, which has
 already imported the command line, and each worker of these tests is a fork of that trial. A trial that does
-not end is killed and reported as a hang. It is over when no process that it started remains.
+not end is killed and reported as a hang. A trial is over when no process that it started remains.
 """
 
 import asyncio

@@ -24,7 +24,7 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the hostile files. Its fields are the output folder and the targets of the attacks."""
+    """Writes the hostile files. Fields: the output folder, and the targets of the attacks."""
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
         self.models, self.outside, self.secret, self.port = models, outside, secret, port

@@ -69,8 +69,8 @@ class Faulty:
         """Run a command in which some calls fail. fault: the kind of call, the first failing call, the number
         of failing calls, and the errno.
 
-        below: only calls on files below this folder count. folder: the working directory. in_worker: calls
-        fail in the worker only. stdout: an additional file for the output.
+        below: count only calls on files below this folder. folder: the working directory. in_worker: let
+        calls fail in the worker only. stdout: an additional file for the output.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:

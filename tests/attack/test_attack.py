@@ -162,7 +162,7 @@ def in_a_page(
 
 @dataclass(frozen=True)
 class Face:
-    """A way to start a run, and the number of kills in long and short mode."""
+    """A way to start a run, with the number of times to kill it in long and in short mode."""
 
     words: tuple[str, ...]
     kills: int
@@ -531,7 +531,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host tries to, both while idle and while measuring a run of its own."""
+    """The remote host tries this both while it is idle and while it measures a run of its own."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

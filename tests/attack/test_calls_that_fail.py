@@ -240,8 +240,8 @@ class Attack:
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call, both for that call only and for all calls from there on; in short
-        mode, a few of these at random.
+        """Yield each fault at each call, once for that call only and once for all calls from there on. In
+        short mode, yield a few of these at random.
         """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
@@ -309,8 +309,8 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unexpected content is still valid, because only a time differs, or because a kill
-        explains it.
+        """Return whether unexpected content is still acceptable, because only a time differs or because the
+        command was killed.
         """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True

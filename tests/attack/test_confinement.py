@@ -1,4 +1,6 @@
-"""The abilities of a confined worker and its children, and the behaviour on a kernel that cannot confine."""
+"""Tests what a confined worker and its children can do, and what happens on a kernel that cannot confine
+processes.
+"""
 
 import contextlib
 import os
@@ -93,7 +95,9 @@ ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") fo
 
 @pytest.fixture
 def tried(tf, tmp_path):
-    """Yield a model, and a function that writes code to open it with. Fails if that code connects to a server."""
+    """Yield a model, and a function that writes code to open it with. Fails if that code connects
+    to a server.
+    """
     outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
     for each in (outside, home, models, tmp_path / "code"):
         each.mkdir()

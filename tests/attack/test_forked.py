@@ -52,7 +52,9 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Return a run's processes of one kind: forked workers that work or wait, their stand-ins, or zygotes."""
+    """Return a run's processes of one kind: forked workers that work or wait, the processes on whose behalf
+    they were forked, or zygotes.
+    """
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:
         with suppress(psutil.Error):

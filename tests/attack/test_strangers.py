@@ -84,7 +84,8 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # In an unconfined worker, the same file has the effect that it is meant to have.
+        # In an unconfined worker, the same file has its intended effect. This shows that the attack itself
+        # works.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -161,7 +162,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """A file may call functions that the user's code registered under that name, but nothing else."""
+    """If the user passes code, a file may call the functions that this code registered, but nothing else."""
     import keras
 
     from tuilab.worker.models.keras_file import examine

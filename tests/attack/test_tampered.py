@@ -1,4 +1,4 @@
-"""A tampered history: every value is shown, skipped or reported, and no value emits an escape sequence."""
+"""Every value of a tampered history is shown, skipped or reported, and none emits an escape sequence."""
 
 import random
 import re

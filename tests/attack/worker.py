@@ -39,8 +39,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure one run after another, as the real worker does. The end of a run must not close the file of the
-    next run.
+    """Measure one run after another, as the real worker does. At the end of a run, the file of the next run
+    must not be closed.
     """
     while True:
         measure(inbox.get())

@@ -1,4 +1,6 @@
-"""Bytes sent: startup, idle screen, live run with either palette, slider steps, cursor and focus moves."""
+"""Counts the bytes sent to the terminal: at startup, by an idle screen, by a live run with either palette,
+and for slider steps, cursor moves and focus moves.
+"""
 
 import statistics
 import time

@@ -5,13 +5,13 @@ python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # abo
 Each run is `tuilab run --budget standard`, the command as a user runs it, with its own history: one process,
 then further ones forked from zygotes until there are twenty, or ± 2%. One hog per processor comes and goes
 meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for
-an idle host. FILE keeps what every process measured, so that runs can be added. The grand median is that of
-all processes of all runs. *One process* is the interval of a run's first process, which holds only for that
-process and minute and is labelled as such. *Reshuffled*: the same processes assigned to runs at random, a
-hundred times. If that covers more often, the machine changed between runs, which no one-minute run can show;
-the share of variance between runs is given below. Width: the half-width over the median, as the median of the
-runs. *Six runs* is the range that tuilab reports from the sixth run with the same settings on; every six
-consecutive runs form such a range here.
+an idle host. FILE keeps the measurements of every process, so that runs can be added. The grand median is
+that of all processes of all runs. *One process* is the interval of a run's first process, which holds only
+for that process and minute and is labelled as such. *Reshuffled*: the same processes assigned to runs at
+random, a hundred times. If these cover the truth more often, the machine changed between runs, which no
+one-minute run can show; the share of variance between runs is given below. Width: the half-width over the
+median, as the median of the runs. *Six runs* is the range that tuilab reports from the sixth run with the
+same settings on; every six consecutive runs form such a range here.
 """
 
 import math

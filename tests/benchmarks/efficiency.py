@@ -1,4 +1,4 @@
-"""Measures the share of a run's rounds inside timed blocks, and compares its time to the answer with other
+"""Measures how much of a run's time is inside timed blocks, and compares the time until the answer with other
 tools.
 """
 

@@ -1,4 +1,4 @@
-"""The speed of the quick budget, and the share of the rounds' time inside timed blocks.
+"""Measures how fast the quick budget answers, and how much of the rounds' time is inside timed blocks.
 
 python -m tests.benchmarks.engine [--write]
 

@@ -1,5 +1,5 @@
-"""Time from the command to the first paint, alternating with a bare Textual app and, if installed, other
-programs.
+"""Measures the time from the command to the first paint, in alternation with a bare Textual app and, if
+installed, other programs.
 """
 
 import os

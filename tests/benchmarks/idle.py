@@ -1,4 +1,4 @@
-"""Processor use of the lab and its worker while idle."""
+"""Measures the processor use of the lab and its worker while idle."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Time from a key press to the screen while a benchmark runs on all cores."""
+"""Measures the time from a key press to the change on the screen while a benchmark runs on all cores."""
 
 import itertools
 import statistics
@@ -19,8 +19,8 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return the seconds from a key press until cells of the preset list are sent; no other code
-    draws there.
+    """Return the seconds from a key press until cells of the preset list are sent. Nothing else draws in that
+    area.
     """
     mark = terminal.sent
     at = terminal.press(key)

@@ -1,5 +1,5 @@
-"""Compares many machines: 1,000 recorded machines × 20 presets, from the store to the table, and
-filtering.
+"""Measures the comparison of many machines (1,000 recorded machines × 20 presets): from the store to the
+table, and filtering.
 """
 
 import tempfile

@@ -50,8 +50,8 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""A user's choice of loss for the output of the last layer if the file has no loss; for other models, the
-mean square.
+"""The loss that a user would choose for the output of the last layer if the file has none; for other models,
+the mean square.
 """
 
 

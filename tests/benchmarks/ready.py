@@ -1,5 +1,5 @@
-"""Time from the command to the first sample of `stft-small` on the plot, compared with importing TensorFlow
-alone.
+"""Measures the time from the command to the first sample of `stft-small` on the plot, compared with just
+importing TensorFlow.
 """
 
 import os

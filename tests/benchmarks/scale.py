@@ -1,4 +1,4 @@
-"""Large data in the lab: memory of its process, and the time to open a view.
+"""Measures the lab with large data: the memory of its process, and the time to open a view.
 
 Each scene runs in a separate process without a terminal; the widgets are still laid out and drawn.
 """

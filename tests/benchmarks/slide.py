@@ -1,4 +1,6 @@
-"""Time from the end of a slider's movement to the first new sample on the plot, with a warm worker."""
+"""Measures the time from the end of a slider's movement to the first new sample on the plot, with a warm
+worker.
+"""
 
 import itertools
 import statistics

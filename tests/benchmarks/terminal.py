@@ -63,7 +63,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # While a line is idle, it accumulates credit for at most two slices.
+                # While the line is idle, it accumulates the right to send at most two slices at once.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)

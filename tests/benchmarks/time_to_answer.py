@@ -198,8 +198,8 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return whether tuilab's answers and the other tool's processes agree, judging by the variation among
-    their own runs.
+    """Return whether tuilab's answers agree with the other tool's processes, given how much each varies among
+    its own runs.
 
     An interval within one process does not apply to the next: this STFT's graph takes one of several paths,
     87 to 105 µs, and keeps it.

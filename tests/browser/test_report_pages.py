@@ -1,4 +1,4 @@
-"""Written pages in a browser: no page is wider than its window, on a computer or a phone."""
+"""No exported page is wider than the browser's window, on a computer or a phone."""
 
 import json
 import re

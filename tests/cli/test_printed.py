@@ -1,4 +1,4 @@
-"""Output during and after a command is short, has readable arm names, and fits the terminal's width."""
+"""The output during and after a command is short, has readable arm names, and fits the terminal's width."""
 
 import contextlib
 import re

@@ -53,7 +53,9 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite has opened the history since the last call, and that no other code has."""
+        """Assert that SQLite has opened the history since the last call of this method, and that no other
+        code has.
+        """
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 

@@ -1,4 +1,4 @@
-"""User interfaces use `Lab`: they request actions, and read its state without writing to it."""
+"""User interfaces use only `Lab`: they request actions, and read its state without writing to it."""
 
 import ast
 from pathlib import Path

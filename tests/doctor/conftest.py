@@ -10,7 +10,7 @@ RUN_PATH = ":".join(
     f"$ORIGIN/../nvidia/{name}/lib"
     for name in ("cuda_runtime", "cublas", "cufft", "cusparse", "cudnn", "nccl", "cuda_cupti")
 )
-"""The search path in TensorFlow 2.21: the folder of every CUDA wheel except cusolver."""
+"""The library search path in TensorFlow 2.21. It contains the folder of every CUDA wheel except cusolver."""
 
 
 @pytest.fixture(scope="session")

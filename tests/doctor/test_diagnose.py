@@ -1,4 +1,4 @@
-"""The causes tested without probes, as pure functions of findings."""
+"""Tests the causes without probes, as pure functions of findings."""
 
 from pathlib import Path
 

@@ -70,8 +70,8 @@ if __name__ == '__main__':
 
 @dataclass(frozen=True)
 class Probe:
-    """A benchmark. `code` is the expected finding at the default level on the line that contains `at`; "" for
-    no such finding.
+    """A benchmark. `code` is the finding that is expected at the default level on the line that contains
+    `at`; "" if no finding is expected there.
     """
 
     name: str

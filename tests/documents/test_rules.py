@@ -24,7 +24,7 @@ AT = {
     "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip
 PROSE = ("TL306", "TL307", "TL308")
-# Reported only in whole programs, because an article may omit code.
+# Rules that report only whole programs, because an article may omit code.
 SCRIPTS = ("TL008",)
 
 

@@ -1,4 +1,4 @@
-"""The decisions about each timed region."""
+"""Tests the decisions about each timed region."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Run a command with emulated GPUs:
+"""Runs a command with emulated GPUs:
 
 python -m tests.emulated_gpu [GPUS [EMULATED_GPU_…=VALUE …]] -- tuilab run stft-small --budget quick
 """

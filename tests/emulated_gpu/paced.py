@@ -1,4 +1,4 @@
-"""Functions built from an op whose speed the emulation sets (device/paced.c)."""
+"""Functions built from an op whose speed is set by the emulation (device/paced.c)."""
 
 import time
 
@@ -6,7 +6,9 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """Run one op on that many elements: a set time per element on the CPU, one kernel's time on the GPU."""
+    """Run one op on that many elements. It takes a set time per element on the CPU, and one kernel's time on
+    the GPU.
+    """
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
 
@@ -31,7 +33,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """Run a product and a sum five hundred times; which no optimiser can reduce."""
+    """Run a product and a sum five hundred times. No optimiser can reduce these ops."""
 
     def step(x):
         for _ in range(500):

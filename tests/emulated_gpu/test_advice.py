@@ -60,8 +60,8 @@ LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall, because other programs may make the threads
-    wait.
+    """Repeat the measurement until the advice is about the stall. Other programs may make threads wait, and
+    then the advice is about something else.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:

@@ -1,6 +1,6 @@
 """No arm of the emulated GPU beats its bound: presets, functions of `tests.benchmarks`, kinds of models.
 
-The bound is that of a device with the emulation's kernels and copies, and has no other limit.
+The bound is computed for a device that is limited only by the emulation's kernels and copies.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""The parent side of workers with emulated GPUs: two hosts as one run, a separate process for tf32."""
+"""Runners of workers with emulated GPUs: two hosts measure one run, and tf32 arms get a separate process."""
 
 import asyncio
 from collections.abc import Callable

@@ -41,8 +41,9 @@ SHEET = DataSheet(
 LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
 """cuDNN's recurrent layers and gathering from a variable, which the emulation lacks."""
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
-"""A batch; a kernel slow enough to hide the processor underneath; seconds per element of the op with a known
-speed."""
+"""The batch size at which CPU and GPU take equally long; seconds of a kernel, slow enough to hide the
+emulating processor; seconds per element of the op with a known speed.
+"""
 
 
 @pytest.fixture(scope="module")

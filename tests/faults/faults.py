@@ -21,7 +21,9 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds. With this, a run lasts longer than the last point at which a fault may occur."""
+"""Seconds between rounds. A run with this pace lasts longer than the latest time at which a fault is
+injected.
+"""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -65,7 +67,7 @@ def works(terminal: Terminal) -> None:
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
-    """Assert that the lab exits on request."""
+    """Ask the lab to exit, and assert that it does."""
     terminal.press("q")
     assert terminal.ended(REACTS_S) == code
 

@@ -148,7 +148,7 @@ def _exhausted(context: Context, run: str) -> None:
 
 
 def _hang(context: Context, run: str) -> None:
-    """Make a call that does not return, with a child process, and ignore TERM."""
+    """Start a child process, then make a call that never returns and ignores TERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen(["sleep", "600"])
     time.sleep(600)

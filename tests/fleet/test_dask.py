@@ -1,4 +1,4 @@
-"""A real Dask cluster of two processes: a sweep of 24 cells, with one process killed in the middle."""
+"""A sweep of 24 sizes on a real Dask cluster of two processes, one of which is killed in the middle."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ SIZES = tuple(256 * n for n in range(1, 25))
 
 
 def two_nodes() -> LocalCluster:
-    """Start two processes, each of which may measure one cell at a time, although they have two threads."""
+    """Start two processes. Each may measure only one job at a time, although it has two threads."""
     return LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={RESOURCE: 1}
     )
@@ -114,7 +114,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
 
 
 def alone(visits: list[e.MachineJoined]) -> None:
-    """Assert that on each node, by its own clock, every cell ended before the next one began."""
+    """Assert that on each node, by its own clock, every job ended before the next one began."""
     for node in {visit.host for visit in visits}:
         own = sorted((v.began, v.ended) for v in visits if v.host == node)
         for (_, ended), (began, _) in pairwise(own):
@@ -122,7 +122,7 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 
 def test_the_nodes_receive_the_request_of_the_sweep(cluster, tmp_path):
-    """Each cell is one size on the axis; otherwise, the request is as in the scenario."""
+    """Each job measures one size on the axis. Otherwise, its request equals that of the sweep."""
     from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])

@@ -1,4 +1,4 @@
-"""Nodes may join, die or be unfit, but each cell is measured exactly once."""
+"""Nodes may join, die or be unfit, but each job is measured exactly once."""
 
 import asyncio
 from collections import Counter
@@ -26,8 +26,8 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """A fake grid with simulated nodes. lives: number of cells that each node measures before it dies; a cell
-    in `deadly` kills its node.
+    """A fake grid with simulated nodes. lives: number of jobs that each node measures before it dies. deadly:
+    jobs that kill their node.
     """
 
     lives: dict[str, int]
@@ -133,7 +133,7 @@ def test_each_cell_is_measured_once_or_given_up_once(lives, count, revive):
     assert not set(keys) & set(rig.spread.failed)
     assert rig.spread.done == len(keys)
     if sum(lives.values()) >= count and not revive:
-        # A cell fails only if several nodes have died on it, or if no node is left.
+        # A job fails only if several nodes have died while measuring it, or if no node is left.
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 

@@ -23,7 +23,7 @@ AT_IMPORT = (
 
 
 def forked(folder: str) -> None:
-    """Act as a worker through the server, and exit.
+    """Let the server fork a worker in place of this process, and exit when that worker exits.
 
     Returns if there is no server, and a worker is then started as for a user.
     """

@@ -1,4 +1,4 @@
-"""The list of runs is loaded page by page: searched, sorted, pruned, and never read completely."""
+"""The list of runs is loaded page by page. Searching, sorting and pruning never read all of it."""
 
 import msgspec
 import pytest

@@ -1,5 +1,5 @@
-"""Faults planted between processes and files: `python -m tests.journeys.planted` lists those that go
-unnoticed.
+"""Plants faults at the borders between processes and files: `python -m tests.journeys.planted` lists those
+that go unnoticed.
 
 Each fault is planted in a copy of the checkout from which the journeys build the wheel; the named story must
 then fail.

@@ -1,4 +1,6 @@
-"""A user with an emulated GPU, from the first run to the crossover. Every page calls the GPU emulated."""
+"""A user works with an emulated GPU, from the first run to the crossover. Every page says that the GPU is
+emulated.
+"""
 
 import json
 

@@ -1,4 +1,4 @@
-"""README and guide: some journey types every command line in them."""
+"""Every command line in README and in the guide is typed in some journey."""
 
 import ast
 import re

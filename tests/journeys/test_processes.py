@@ -1,5 +1,5 @@
-"""Some journey types every command. `User.ends` reads from /proc which processes each command starts and
-signals.
+"""Every command is typed in some journey. `User.ends` reads from /proc which processes each command starts
+and signals.
 """
 
 import os

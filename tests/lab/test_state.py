@@ -1,4 +1,4 @@
-"""The state behind the screens, folded from events."""
+"""The state that the screens show, folded from events."""
 
 import re
 

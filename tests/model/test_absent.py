@@ -57,7 +57,7 @@ def test_verdicts_have_the_same_mark_and_word_everywhere() -> None:
 
 
 def test_omitted_fields_keep_their_meaning() -> None:
-    """New fields are allowed; `python -m tests.model.test_absent` records them."""
+    """New optional fields are allowed; `python -m tests.model.test_absent` records their defaults."""
     now, kept = absent(), json.loads(KEPT.read_text())
     assert {name: now.get(name, "no default") for name in kept} == kept
     assert len(kept) > 100

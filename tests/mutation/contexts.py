@@ -1,6 +1,4 @@
-"""A pytest plug-in with which coverage records the test that runs a line, including in the test's tasks and
-threads.
-"""
+"""A pytest plug-in for coverage. It records which test runs a line, even in the test's tasks and threads."""
 
 from collections.abc import Iterator
 

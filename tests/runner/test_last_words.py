@@ -1,4 +1,4 @@
-"""The reason why a worker ended is reported correctly."""
+"""The reason why a worker ended is reported."""
 
 import sys
 

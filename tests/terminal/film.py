@@ -34,7 +34,7 @@ PRESETS = ("stft-small", "stft-crossover")
 """The presets with recordings, whose claims the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""Signals that let some rounds arrive, or all remaining ones."""
+"""The signals that let some rounds arrive, or all remaining rounds."""
 SETTLED_S = 0.3
 
 

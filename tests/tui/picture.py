@@ -1,4 +1,4 @@
-"""A screen as text: its characters, followed by the colours of each line."""
+"""Turns a screen into text: its characters, followed by the colours of each line."""
 
 from collections.abc import Iterable
 

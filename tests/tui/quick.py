@@ -33,7 +33,7 @@ def parsed_once(sheet: Stylesheet) -> None:
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and a second on a busy
+    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and up to a second on a busy
     machine.
     """
     try:

@@ -1,5 +1,5 @@
-"""Other hosts in the lab: the stops of the device slider, their workers' messages, and the page that adds a
-host.
+"""Other hosts in the lab: their positions on the device slider, their workers' messages, and the page that
+adds a host.
 """
 
 import re

@@ -45,8 +45,8 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """Return the screen's text, after checking that the screen and its help show every action's key and no
-    others.
+    """Return the screen's text, after checking that the screen and its help show the key of every action and
+    no other keys.
     """
     help = page(app.screen, app.keymap)
     prose = help.partition("## Keys")[0]

@@ -29,7 +29,8 @@ ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
 """Numbers of rounds at which the cost is compared.
 
-Before each, the cheapest of five rounds counts, because the garbage collector may run in one.
+Just before each number is reached, the cheapest of five rounds counts, because the garbage collector may run
+during one.
 """
 
 

@@ -44,7 +44,7 @@ class Still:
 
 
 def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
-    """Return a program that has just been started, without any events."""
+    """Return a program that has just been started and has no events yet."""
     set_(watch, "time", Still())
     set_(watch.platform, "node", lambda: "laptop")
     set_(watch, "place_of", lambda *_: watch.Beside())

@@ -1,4 +1,4 @@
-"""The next worker removes the files that AutoGraph left in a killed worker."""
+"""When a worker was killed, the next worker removes the files that AutoGraph left behind."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""Twenty-one models: declared correctly, run in every possible arm, with the model's own results, and with
-parts that add up.
+"""Twenty-one models: each is declared correctly, runs in every possible arm, gives the model's own results,
+and has layers that add up.
 
 Five small ones by default; `--long` runs all.
 """

@@ -185,7 +185,7 @@ def test_compression(make: Any, tf: Any) -> None:
     made = make("compression", "zlib", "eager", elements=1_024, level=6)
     packed = made.call().numpy().tobytes()
     assert len(zlib.decompress(packed)) == 4 * 1_024
-    # the function does not exist, so there is nothing to compare
+    # the function does not exist, so the arm cannot be compared
     called(example("003", 2), "gen_custom_ops.gpu_compress")
     assert (
         ops(tf, make("compression", "quantise", elements=1_024).case.function, tf.ones((16, 64)))["Round"]

@@ -1,4 +1,6 @@
-"""The engine without TensorFlow: cells of known speed, and a clock that advances only during calls."""
+"""Runs the engine without TensorFlow: with arms of known speed, and a clock that advances only
+during calls.
+"""
 
 import random
 from collections.abc import Callable
@@ -76,7 +78,7 @@ class Simulation:
         return self.clock.ns * 1e-9
 
     def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
-        """Return a cell whose calls each take that many seconds."""
+        """Return an arm whose calls each take that many seconds."""
         draw = seconds if callable(seconds) else lambda: seconds
         first = draw()
         case = Case(call=lambda: self.clock.spend(draw()))

@@ -1,5 +1,5 @@
-"""Tests to which layer an op belongs, in graphs named by Keras and TensorFlow, and the work of each layer,
-computed by hand.
+"""Tests to which layer an op belongs, in graphs whose ops Keras and TensorFlow have named. The work of each
+layer is compared with a count by hand.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which cell takes a turn: expensive cells do not starve cheap ones, or vice versa."""
+"""Which arm takes a turn: expensive arms do not starve cheap ones, or vice versa."""
 
 import itertools
 

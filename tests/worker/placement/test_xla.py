@@ -1,4 +1,4 @@
-"""The arithmetic of a program that XLA compiled, counted from its text."""
+"""The operation count of a program that XLA compiled, derived from the program's text."""
 
 import pytest
 
