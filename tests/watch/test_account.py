@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,7 +13,10 @@ from tuilab.model import program as p
 from tuilab.model.errors import InputError
 from tuilab.observer.tuilab_observer.account import Account
 from tuilab.observer.tuilab_observer.calls import Calls
+from tuilab.observer.tuilab_observer.hook_keras import see_keras
+from tuilab.observer.tuilab_observer.places import Places
 from tuilab.observer.tuilab_observer.sampling import Meanwhile
+from tuilab.observer.tuilab_observer.state import state
 from tuilab.program.account import account, by_kind, headline, tree
 from tuilab.program.case import Beside
 from tuilab.program.fold import Process
@@ -93,6 +96,18 @@ def test_a_sample_lists_own_lines_outermost_first() -> None:
     assert lines[-2][0] == __file__ and seen.take() == []
 
 
+def test_packages_in_a_folder_that_pip_filled_are_not_the_users_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a host whose Keras was in such a folder, findings named lines of Keras."""
+    for folder in ("packages", "project"):
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    (tmp_path / "packages" / "keras-3.0.dist-info").mkdir(parents=True)
+    places = Places()
+    assert not places.is_own(str(tmp_path / "packages" / "keras" / "trainer.py"))
+    assert places.is_own(str(tmp_path / "project" / "train.py"))
+
+
 def test_the_account_continues_while_the_observing_thread_is_busy() -> None:
     seen, end = Account(time.perf_counter()), time.monotonic() + 30
     with Meanwhile(seen):
@@ -155,6 +170,28 @@ def test_calls_are_counted_by_line_with_their_samples() -> None:
         calls.keras(here(), predict, (None,), {"x": {"a": [Data()]}})
     line = here.__code__.co_firstlineno + 1
     assert calls.rows == {(__file__, line, "Model.predict"): (8, 24)}
+
+
+def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Operation.__call__` asks Keras the same question as the wrappers of its entry points."""
+    module, seen, faults = (
+        SimpleNamespace(is_traceback_filtering_enabled=lambda: True),
+        Calls(),
+        list[object](),
+    )
+    monkeypatch.setattr(state, "here", lambda: SimpleNamespace(calls=seen))
+    monkeypatch.setattr(state, "fault", faults.append)
+    see_keras(module)
+
+    def fit() -> None: ...
+
+    def asks() -> bool:
+        return bool(module.is_traceback_filtering_enabled())
+
+    def wraps(fn: object, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
+        return bool(module.is_traceback_filtering_enabled())
+
+    assert asks() and not seen.rows and wraps(fit, (1,), {}) and len(seen.rows) == 1 and not faults
 
 
 @pytest.mark.parametrize(("compiled", "kind"), [(True, "compiling"), (False, "graphs")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,26 @@ _INSTALLED = re.compile(
 )
 
 
+def _filled_by_pip() -> list[str]:
+    """Return the folders on the path that `pip install --target` has filled."""
+    found = []
+    for entry in sys.path:
+        folder = os.path.abspath(entry)
+        if folder == os.getcwd() or _INSTALLED.search(folder + os.sep):
+            continue
+        try:
+            if any(name.endswith(".dist-info") for name in os.listdir(folder)):
+                found.append(folder + os.sep)
+        except OSError:
+            pass
+    return found
+
+
 class Places:
     """Decides which source files are the user's own. folders: folders of libraries in unusual places."""
 
     def __init__(self) -> None:
-        self.folders: list[str] = [_HERE]
+        self.folders: list[str] = [_HERE, *_filled_by_pip()]
         self._known: dict[str, bool] = {}
 
     def add_library(self, folder: str) -> None:
