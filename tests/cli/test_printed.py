@@ -205,6 +205,11 @@ print("GPU:", time.time() - start)
         (("run", "zzzz"), "preset: got 'zzzz'; expected the name of a preset (`tuilab presets` lists all)"),
         (("run", "digits.keras"), "digits.keras: there is no such file"),
         (("history", "delete", "zzzzzz"), "expected the beginning of exactly one id"),
+        (
+            ("watch", "--open", "zzzzzz"),
+            "a file written by `tuilab watch --json`, or the beginning of exactly",
+        ),
+        (("watch", "--plain", "missing.py"), "got 'missing.py'; expected an existing Python file"),
     ],
 )
 def test_no_command_breaks_a_word_at_80_columns(beside, words, says) -> None:

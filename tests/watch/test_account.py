@@ -217,7 +217,7 @@ def test_a_notebook_is_refused_with_the_command_that_converts_it() -> None:
 def page(of: Process, exit_code: int | None) -> p.Page:
     return page_of(
         [of], command=("train.py",), exit_code=exit_code, host="", at="", lasted_s=20.0, sources={},
-        place=Beside(), processors_s=0.5,
+        place=Beside(), processors_s=lambda: 0.5,
     )  # fmt: skip
 
 

@@ -8,11 +8,13 @@ import pytest
 from tests.calling import here
 from tuilab.history import programs
 from tuilab.history.store import Store
+from tuilab.lab import watch
 from tuilab.lab.watch import READING, Watched, without_secrets
 from tuilab.model.errors import InputError
 from tuilab.model.program import (
     Bottleneck,
     Function,
+    Hello,
     Page,
     StepPart,
     Steps,
@@ -23,8 +25,27 @@ from tuilab.model.program import (
 )
 from tuilab.program.findings import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
-from tuilab.program.page import functions
+from tuilab.program.page import functions, page_of
 from tuilab.program.window import Seen
+
+
+def test_the_page_of_an_ended_program_is_built_once_and_has_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page that was built before the exit code was known hides that the program has ended."""
+    built = []
+    monkeypatch.setattr(watch, "page_of", lambda *a, **k: built.append(k["exit_code"]) or page_of(*a, **k))
+    program = Watched(("python", "train.py"))
+    program.take(1, Function(number=0, name="step", file="train.py", line=3, own=True), None)
+    program.ended = program.began + 9.0
+    assert program.page().exit_code is None
+    program.exit_code = 3
+    ended = program.page()
+    assert ended.exit_code == 3 and program.page() is ended and built == [None, 3]
+    program.take(1, Hello(pid=7, parent=1), None)
+    assert [row.pid for row in program.page().processes] == [7]
+    program.faults.append("a fault")
+    assert "a fault" in program.page().notes and built == [None, 3, 3, 3]
 
 
 def page(median_s: float, waiting: float, *codes: str) -> Page:

@@ -15,7 +15,7 @@ from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.options import against_option, columns, not_over
 from tuilab.cli.said import broken
 from tuilab.lab.several import Several, follow, join_pages, lines_of, open_pages, serve, start_on_hosts
-from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
+from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, command_of, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
@@ -123,6 +123,8 @@ def watch(
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module`, to run with this Python")
+        if not hosts:
+            command_of(command)
         command = (own.python, *command)
     options = WatchOptions(every=every or 0.0, window=window, once=once, card=against)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))

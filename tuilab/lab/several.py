@@ -268,7 +268,11 @@ def open_pages(words: Sequence[str]) -> Several:
     programs = list[ShownProgram]()
     for word in words:
         if not Path(word).is_file():
-            programs.append(ShownProgram(load_page(word)))
+            try:
+                programs.append(ShownProgram(load_page(word)))
+            except InputError as error:
+                expected = f"a file written by `tuilab watch --json`, or {error.expected}"
+                raise InputError("--open", word, expected) from None
             continue
         try:
             found = msgspec.json.decode(read_regular(Path(word), LARGEST_PAGE))

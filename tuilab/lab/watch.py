@@ -36,6 +36,7 @@ from tuilab.program.page import busiest, page_of
 from tuilab.program.source import function_of_step
 from tuilab.program.window import look
 from tuilab.runner import watched
+from tuilab.runner.watched import command_of as command_of
 from tuilab.runner.watched import end_as as end_as
 from tuilab.runner.watched import is_python as is_python
 
@@ -108,6 +109,9 @@ class Watched:
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
     devices: Devices = field(default_factory=Devices)
+    _messages: int = 0
+    _built: tuple[object, Page] | None = None
+    """The latest page of a program that has ended, after the facts that decide it."""
 
     def sample(self) -> None:
         """Sample the devices if the program makes steps and the last sample is at least a second old."""
@@ -119,6 +123,7 @@ class Watched:
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
         """Handle a message from the process with that number."""
+        self._messages += 1
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
         self.processes[number].apply(told)
@@ -182,7 +187,15 @@ class Watched:
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """Return the current page."""
+        """Return the current page. If the program has ended, build it only once for the same facts."""
+        windows = sum(len(process.windows) for process in self.processes.values())
+        seen = self._messages, windows, tuple(self.faults), self.place
+        facts = self.exit_code, self.ended, seen, self.chosen, tuple(self.tried.items())
+        if self.exit_code is None or self._built is None or self._built[0] != facts:
+            self._built = facts, self._page()
+        return self._built[1]
+
+    def _page(self) -> Page:
         page = page_of(
             list(self.processes.values()),
             command=without_secrets(self.command),
@@ -196,7 +209,7 @@ class Watched:
             place=self.place,
             loads=self.loads.rows(),
             pid=self.chosen,
-            processors_s=process_time() - self.processors_began,
+            processors_s=lambda: process_time() - self.processors_began,
             card=self.card,
         )
         if not self.tried:
@@ -221,7 +234,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
     Raises InputError for a program that cannot be started.
     """
-    words = watched.command_of(command)
+    words = command_of(command)
     # This process was started only to watch, so the time of its imports counts as a cost of watching.
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
@@ -243,7 +256,7 @@ class Watching(ShownProgram):
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
-        self.program = Watched(tuple(watched.command_of(command)), card=options.card)
+        self.program = Watched(tuple(command_of(command)), card=options.card)
         super().__init__(self.program.page())
         self.options = options
         self.hosted: watched.Hosted | None = None

@@ -3,7 +3,7 @@ functions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tuilab.analysis.words import listed, percent, times
 from tuilab.model.machine import Device
@@ -39,22 +39,21 @@ def page_of(
     faults: Sequence[str] = (),
     loads: tuple[Load, ...] = (),
     pid: int = 0,
-    processors_s: float = 0.0,
+    processors_s: Callable[[], float] = lambda: 0.0,
     card: str = "",
     began: float = 0.0,
 ) -> Page:
     """Return the page of a program, from its processes that imported TensorFlow.
 
     pid: the process to show; 0 for the busiest one. card: the GPU for a bound, `h100`.
-    began: seconds since the epoch at the program's start.
+    began: seconds since the epoch at the program's start. processors_s: returns the processor seconds that
+    the lab has used so far; called after the rest of the page is built, so that they include building it.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
     if not processes:
-        notes.insert(
-            0,
-            "no process imported TensorFlow, or Python ran with -I, -E or -S, which disable the observer",
-        )
+        why = "no process imported TensorFlow, or Python ran with -I, -E or -S, which disable the observer"
+        notes.insert(0, f"{died(exit_code)}; {why}" if exit_code else why)
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
         )
@@ -84,10 +83,10 @@ def page_of(
         findings=found,
         account=account(of, lasted_s, began),
         on_a_gpu=on_a_gpu(case, card) if not place.gpus else None,
-        cost=cost(of, processors_s),
         loads=loads,
         processes=rows,
         notes=(*notes, *remarks(of, parts, place, exit_code)),
+        cost=cost(of, processors_s()),
     )
 
 

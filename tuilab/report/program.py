@@ -119,7 +119,8 @@ def _lines(page: Page) -> Iterator[str]:
         for load in page.loads:
             yield f"  {load.device:<8} {', '.join(figures(load))}"
     yield ""
-    yield watching_cost(page.cost)
+    if page.processes:
+        yield watching_cost(page.cost)
     for note in page.notes:
         if note != headline(page):
             yield f"note: {note}"

@@ -162,13 +162,15 @@ def command_of(words: Sequence[str]) -> list[str]:
     """Return the command: a Python file or `-m module` runs in the active environment's Python; any other
     command is unchanged.
 
-    Raises InputError if there is nothing to start.
+    Raises InputError if there is nothing to start, or no such Python file.
     """
     if not words:
         raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
     if words[0].endswith(".ipynb"):
         convert = f"jupyter nbconvert --to script {shlex.quote(words[0])}"
         raise InputError("watch", words[0], f"a program, not a notebook; convert it with: {convert}")
+    if words[0].endswith(".py") and not os.path.exists(words[0]):
+        raise InputError("watch", words[0], "an existing Python file")
     return [python(), *words] if is_python(words) else list(words)
 
 
