@@ -158,6 +158,8 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     assert (
         gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
     )
+    uncertain = replace(found, code="xla-off")
+    assert gained(uncertain) == "saves at most 24.0 s and speeds up the program at most 7.27×"
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():

@@ -989,7 +989,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     once = ""
     if pays:
         once = f"; XLA compiles them in about {seconds(compile_s, compile_s / 5)}, "
-        once += f"which pays off after {math.ceil(compile_s / saved):,} steps or more"
+        once += f"which pays off after {math.ceil(compile_s / saved):,} steps at the earliest"
     if on_gpu and idle >= 0.3:
         yield _finding(
             case,

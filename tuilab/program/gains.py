@@ -41,9 +41,9 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 def expected_gain(finding: Bottleneck) -> float | None:
     """Return how many times as fast the program would run without the time that the finding takes; None if
-    unknown, or if the change has been tried.
+    unknown, if the change has been tried, or if it may gain nothing.
     """
-    if finding.saves_s is None or finding.tried is not None or not finding.program_share:
+    if finding.saves_s is None or finding.tried or not finding.program_share or finding.code in UNCERTAIN:
         return None
     return factor(finding.program_share)
 
@@ -84,5 +84,7 @@ OUTSIDE = ("python", "waiting for input")
 """Parts of a step that are outside the call of its function."""
 LARGEST = 0.99
 """Maximum share of the program that a fix can save, because some time always remains."""
+UNCERTAIN = frozenset(("xla-off",))
+"""Findings whose change may also make the program slower: on a CPU, XLA's kernels may be slower."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import at_most, expected_gain
+from tuilab.program.gains import UNCERTAIN, at_most, expected_gain
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -199,7 +199,8 @@ def gained(finding: Bottleneck) -> str:
         return ""
     lines = []
     if finding.saves_s is not None:
-        lines.append(f"saves about {seconds(finding.saves_s, finding.saves_s / 50)}")
+        about = "at most" if finding.code in UNCERTAIN and finding.tried is None else "about"
+        lines.append(f"saves {about} {seconds(finding.saves_s, finding.saves_s / 50)}")
     program = f"at most {times(most.program)}" if most.program else ""
     expected = expected_gain(finding)
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:
