@@ -3,6 +3,7 @@ processes.
 """
 
 import contextlib
+import json
 import os
 import re
 import socket
@@ -24,6 +25,8 @@ from tests.runner.test_zygotes import Rig
 from tests.runner.test_zygotes import request as run_of
 from tuilab import landlock
 from tuilab.doctor import sandbox
+from tuilab.doctor.libcuda import Libcuda
+from tuilab.doctor.sandbox import Sandbox
 from tuilab.model import requests
 from tuilab.model.events import Finished, Refused, RunStarted
 from tuilab.model.scenario import Opening, Scenario
@@ -209,6 +212,74 @@ async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
     assert {event.zygote for event in rig.of(RunStarted)} > {None}
 
 
+THREADS = """
+import os, subprocess, sys, threading
+from tuilab.worker import confinement
+
+confinement._GPUS = (sys.argv[1],)
+confinement.confine_if_asked()
+
+def tries():
+    own, parent = f"/proc/self/task/{threading.get_native_id()}", os.getppid()
+    attempts = {
+        "thread": f"{own}/comm", "parent": f"/proc/{parent}/comm", "its thread": f"/proc/{parent}/task/{parent}/comm",
+        "process": "/proc/self/comm", "score": "/proc/self/oom_score_adj", "settings": "/proc/sys/kernel/core_pattern", "file": sys.argv[2],
+    }
+    done = []
+    for name, path in attempts.items():
+        try:
+            os.close(os.open(path, os.O_WRONLY))
+            done.append(name)
+        except OSError:
+            pass
+    try:
+        with open(f"{own}/oom_score_adj", "w") as file:
+            file.write("-1000")
+        done.append("immortal")
+    except OSError:
+        pass
+    return done
+
+def all_tries():
+    print(*tries(), flush=True)
+    threading.Thread(target=lambda: print(*tries(), flush=True)).start()
+
+all_tries()
+sys.stdin.readline()
+all_tries()
+for thread in threading.enumerate():
+    if thread is not threading.current_thread():
+        thread.join()
+if not os.fork():
+    print("forked", *tries(), flush=True)
+    os._exit(0)
+os.wait()
+"""
+"""Confines itself, with the pattern of GPU files from its arguments, and prints what it can open for writing."""
+
+
+@pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
+@pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
+def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
+    """The kernel may forget unused files of /proc; dropping its caches makes it do so."""
+    outside, device = tmp_path / "outside", tmp_path / "nvidia0"
+    outside.touch()
+    if gpu:
+        device.touch()
+    settings = {**environment(tmp_path / "data"), requests.CONFINE: json.dumps(["", "", ""])}
+    command = [sys.executable, "-c", THREADS, f"{tmp_path}/nvidia*", str(outside)]
+    confined = subprocess.Popen(
+        command, env=settings, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    lines = [confined.stdout.readline(), confined.stdout.readline()]
+    with contextlib.suppress(OSError):  # only root may drop the caches
+        Path("/proc/sys/vm/drop_caches").write_text("2")
+    rest, _ = confined.communicate("\n", timeout=60)
+    lines += rest.splitlines(keepends=True)
+    own, forked = ("thread\n", "forked its thread\n") if gpu else ("\n", "forked\n")
+    assert (confined.returncode, lines) == (0, [*[own] * 4, forked])
+
+
 WITHOUT = """
 import ctypes, struct, sys, os
 
@@ -247,7 +318,7 @@ def test_without_landlock_the_doctor_says_so_and_the_list_of_ops_decides(tf, tmp
     )
     doctor = " ".join(run_without(*TUILAB, "doctor").stdout.split())
     assert "this kernel has no Landlock" in doctor, doctor
-    assert sandbox.probe(0).detail.partition(" (")[0] in doctor
+    assert sandbox.probe(Sandbox(), Libcuda()).detail.partition(" (")[0] in doctor
     assert "Without Landlock" in (Path(__file__).parents[2] / "SECURITY.md").read_text()
     assert run_without(*TUILAB, "explain", str(models / "good")).returncode == 0
     refused = run_without(*TUILAB, "explain", str(models / "writes"))

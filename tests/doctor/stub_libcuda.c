@@ -4,6 +4,7 @@ STUB_CUINIT      cuInit's result (0)
 STUB_COUNT       devices (1)
 STUB_CAPABILITY  compute capability times ten (89)
 STUB_CUDA        cuDriverGetVersion (12080)
+STUB_COMM        1: cuInit names its thread, and returns 304 if it cannot
 STUB_HANG        the name of a call that never returns
 STUB_CRASH       the name of a call that kills the process
 STUB_CONTEXT     cudaSetDevice's result, which makes the context (3: initialization error)
@@ -13,6 +14,7 @@ CUDA_VISIBLE_DEVICES empty or negative: cuInit says NO_DEVICE, as the real drive
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -29,6 +31,8 @@ static void enter(const char *call) {
   while (hang && !strcmp(hang, call)) pause();
 }
 
+static int opened(const char *path, int flags, int mode);
+
 static int hidden(void) {
   const char *visible = getenv("CUDA_VISIBLE_DEVICES");
   return visible && (!*visible || *visible == '-' || atoi(visible) >= number("STUB_COUNT", 1));
@@ -37,6 +41,13 @@ static int hidden(void) {
 int cuInit(unsigned flags) {
   enter("cuInit");
   int code = number("STUB_CUINIT", 0);
+  if (number("STUB_COMM", 0)) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/comm", syscall(SYS_gettid));
+    int comm = opened(path, O_WRONLY, 0);
+    if (comm < 0) return 304;
+    close(comm);
+  }
   return code ? code : hidden() ? 100 : 0;
 }
 int cuDeviceGetCount(int *count) { enter("cuDeviceGetCount"); *count = number("STUB_COUNT", 1); return 0; }

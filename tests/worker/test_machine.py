@@ -8,6 +8,8 @@ import pytest
 
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Device
+from tuilab.worker import machine
+from tuilab.worker.confinement import HELD
 from tuilab.worker.gpus import Gpus
 from tuilab.worker.machine import buses, created, from_ptx
 from tuilab.worker.measure import prepare
@@ -33,6 +35,18 @@ BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
 def test_compute_90_is_not_machine_code_for_a_gpu_of_9_0(capability: str, ptx: bool) -> None:
     assert from_ptx(BUILT, capability) is ptx
     assert not from_ptx((), capability)
+
+
+@pytest.mark.parametrize("confined", [False, True])
+def test_the_sandbox_is_named_if_a_loaded_driver_gives_no_gpu(
+    monkeypatch: pytest.MonkeyPatch, confined: bool
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(machine.Path, "exists", lambda path: str(path) == "/proc/driver/nvidia/version")
+    if confined:
+        monkeypatch.setenv(HELD, '["model.keras"]')
+    said = machine._why_no_gpu({"is_cuda_build": True})
+    assert ("sandbox" in said and "--trust" in said) is confined and "tuilab doctor" in said
 
 
 def bench(gpu: Device, *arms: Arm, tf32: bool = True) -> SimpleNamespace:

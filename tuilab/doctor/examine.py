@@ -61,6 +61,10 @@ def _unhidden(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any
     yield "unhidden", libcuda.look_unhidden(place, until)
 
 
+def _sandbox(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
+    yield "sandbox", sandbox.look(place, until)
+
+
 def _devices(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
     yield "devices", devices.look(place, until)
 
@@ -69,7 +73,7 @@ def _tensorflow(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, A
     yield "tensorflow", tensorflow.look(place, until, wait)
 
 
-TASKS: tuple[Task, ...] = (_tensorflow, _files, _wheels, _libcuda, _unhidden, _devices)
+TASKS: tuple[Task, ...] = (_tensorflow, _files, _wheels, _libcuda, _unhidden, _sandbox, _devices)
 
 SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("packages", "packages", packages.probe),
@@ -84,7 +88,8 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("devices", "devices", devices.probe),
 )
 """The findings to show, each with its probe's name and the function that formats it. TensorFlow's own probes
-come after these.
+and the sandbox's come after these.
+"""
 """
 
 
@@ -133,7 +138,7 @@ def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seco
     begun = time.monotonic()
     for task in TASKS:
         threading.Thread(target=_run, args=(task, place, until, answers), daemon=True).start()
-    expected = {name for name, _, _ in SHOWN} | {"tensorflow"}
+    expected = {name for name, _, _ in SHOWN} | {"tensorflow", "sandbox"}
     found: dict[str, Any] = {}
     ended, failed = 0, ""
     try:
@@ -169,5 +174,9 @@ def _probes(findings: Findings, answered: dict[str, Any], silent: dict[str, Unan
     for field, name, tell in SHOWN:
         out.append(Probe(name, "fail", str(silent[field])) if field in silent else tell(answered[field]))
     if "tensorflow" in silent:
-        return (*out, Probe("TensorFlow import", "fail", str(silent["tensorflow"])))
-    return (*out, *tensorflow.probes(findings.tensorflow), sandbox.probe())
+        out.append(Probe("TensorFlow import", "fail", str(silent["tensorflow"])))
+    else:
+        out += tensorflow.probes(findings.tensorflow)
+    if "sandbox" in silent:
+        return (*out, Probe(sandbox.NAME, "fail", str(silent["sandbox"])))
+    return (*out, sandbox.probe(findings.sandbox, findings.libcuda))

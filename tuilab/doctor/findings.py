@@ -12,6 +12,7 @@ from tuilab.doctor.kernel_driver import KernelDriver
 from tuilab.doctor.libcuda import Libcuda
 from tuilab.doctor.libraries import Libraries
 from tuilab.doctor.packages import Packages
+from tuilab.doctor.sandbox import Sandbox
 from tuilab.doctor.tensorflow import TensorFlow
 from tuilab.model.doctor import ListedGpu
 
@@ -31,6 +32,7 @@ class Findings:
     libraries: Libraries = field(default_factory=Libraries)
     tensorflow: TensorFlow = field(default_factory=TensorFlow)
     devices: Devices = field(default_factory=Devices)
+    sandbox: Sandbox = field(default_factory=Sandbox)
     silent: tuple[str, ...] = ()
 
     @property

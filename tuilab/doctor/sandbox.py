@@ -1,14 +1,49 @@
-"""Checks whether this kernel can confine the worker that opens a model file."""
+"""Checks whether this kernel can confine the worker that opens a model file, and whether CUDA then works."""
 
-from tuilab import landlock
+import tempfile
+from dataclasses import dataclass
+
+from tuilab import guest, landlock
+from tuilab.doctor import children, libcuda
+from tuilab.doctor.libcuda import Libcuda
+from tuilab.doctor.place import Place
 from tuilab.model.doctor import Probe
 
+NAME = "model sandbox"
 
-def probe(version: int | None = None) -> Probe:
-    """Return the finding in a sentence. version: the Landlock version; by default, that of this kernel."""
-    found = landlock.version() if version is None else version
-    if not found:
+
+@dataclass(frozen=True)
+class Sandbox:
+    """version: of Landlock, 0 without it. libcuda: its answers in a confined process; None if the machine has
+    no device files of NVIDIA, or no Landlock.
+    """
+
+    version: int = 0
+    libcuda: Libcuda | None = None
+
+
+def look(place: Place, until: float) -> Sandbox:
+    """Look for Landlock, and open libcuda in a confined process."""
+    version = landlock.version()
+    if not version or not list(place.file("/dev").glob("nvidia*")):
+        return Sandbox(version)
+    module = guest.command("tuilab.worker.confined", "tuilab.doctor.child", "libcuda")
+    with tempfile.TemporaryDirectory(prefix="tuilab-", ignore_cleanup_errors=True) as scratch:
+        ran = children.run(module, children.environment(place.environ, TMPDIR=scratch), until)
+    return Sandbox(version, libcuda.read(children.merge_lines(ran.out), ran))
+
+
+def probe(found: Sandbox, unconfined: Libcuda) -> Probe:
+    """Return the finding in a sentence. unconfined: libcuda's answers outside the sandbox."""
+    if not found.version:
         text = "this kernel has no Landlock (Linux 5.13 or later); model files are opened without a sandbox"
-        return Probe("model sandbox", "warn", text)
-    tcp = "" if found >= 4 else "; TCP is not restricted (Linux 6.7 or later)"
-    return Probe("model sandbox", "ok" if not tcp else "warn", f"Landlock {found}{tcp}")
+        return Probe(NAME, "warn", text)
+    text = f"Landlock {found.version}"
+    if found.libcuda is not None and libcuda.probe(unconfined).status == "ok":
+        confined = libcuda.probe(found.libcuda)
+        if confined.status != "ok":
+            text += f" hides the GPU from models without `--trust`: {confined.detail}"
+            return Probe(NAME, "fail", text)
+        text += "; a confined process can use the GPU"
+    tcp = "" if found.version >= 4 else "; TCP is not restricted (Linux 6.7 or later)"
+    return Probe(NAME, "ok" if not tcp else "warn", f"{text}{tcp}")

@@ -4,6 +4,7 @@ A confined process and its children write only to their scratch folder, read onl
 and open no TCP connections.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -32,11 +33,13 @@ _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _SHARED = "/dev/shm"
 """CUDA shares memory between processes in this folder."""
 _THREADS = "/proc/self/task"
-"""CUDA names its threads here, and does not start (error 304) if it cannot."""
-_OVER_OTHERS = (16, 17, 19, 21, 22, 27, 38, 39, 40)
+"""CUDA names its threads here, and does not start (error 304) if it cannot. The rule names this process: a
+fork cannot start CUDA, so every worker that uses a GPU starts unconfined and confines itself.
+"""
+_OVER_OTHERS = (16, 17, 19, 21, 22, 24, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
-MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN, root can read the environment of any
-process.
+SYS_RESOURCE, MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN, root can read the
+environment of any process; with SYS_RESOURCE, it can exempt a process from being killed for its memory.
 """
 _PATHS = (
     *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
@@ -56,11 +59,15 @@ def confine_if_asked() -> None:
     Call before any thread starts. Raises OSError if the kernel refuses.
     """
     told = os.environ.pop(CONFINE, "")
-    if not told or confined_scope() or not landlock.version():
+    if confined_scope():
+        _pin_threads()
+        return
+    if not told or not landlock.version():
         return
     scratch = str(process_folder() or tempfile.mkdtemp(prefix="tuilab-"))
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     gpus = [path for pattern in _GPUS for path in glob.glob(pattern)]
+    _pin_threads()
     landlock.restrict(
         [
             (scratch, landlock.KEEPS),
@@ -75,6 +82,16 @@ def confine_if_asked() -> None:
     )
     landlock.drop(_OVER_OTHERS)
     os.environ[HELD] = told
+
+
+def _pin_threads() -> None:
+    """Keep the folder of threads open.
+
+    A rule covers an inode. When the kernel runs short of memory, it drops unused inodes of `/proc` and makes
+    new ones, which no rule covers.
+    """
+    with contextlib.suppress(OSError):
+        os.open(_THREADS, os.O_PATH | os.O_CLOEXEC)
 
 
 def _opened_paths(scope: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from tuilab import guest
 from tuilab.model.machine import Device, Machine
 from tuilab.model.sanitize import sanitize_line
 from tuilab.version import __version__
+from tuilab.worker.confinement import confined_scope
 from tuilab.worker.gpus import Gpus
 
 _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
@@ -141,4 +142,10 @@ def _why_no_gpu(build: Any) -> str:
         return f"CUDA_VISIBLE_DEVICES={hidden!r} hides every GPU"
     if not Path("/proc/driver/nvidia/version").exists():
         return "no NVIDIA driver is loaded on this host"
+    if confined_scope():
+        # Only an unconfined process can show whether the sandbox is the cause.
+        return (
+            "an NVIDIA driver is loaded, but TensorFlow lists no GPU in the sandbox for models; run "
+            "`tuilab doctor`, or add `--trust` if you trust the model"
+        )
     return "TensorFlow lists no GPU although an NVIDIA driver is loaded; run `tuilab doctor`"
