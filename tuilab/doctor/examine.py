@@ -90,7 +90,6 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
 """The findings to show, each with its probe's name and the function that formats it. TensorFlow's own probes
 and the sandbox's come after these.
 """
-"""
 
 
 def examine(
