@@ -64,8 +64,8 @@ SLOW = (
     "workloads/test_memory_figures",
 )
 """Folders and files with tests that start programs, or that take long because of many cases or screens."""
-TENSORFLOW = {"emulated_gpu", "gpu_worker", "tf", "worker"}
-"""Fixtures that start TensorFlow."""
+TENSORFLOW = {"emulated_gpu", "gpu_worker", "newcomer", "tf", "worker"}
+"""Fixtures that start TensorFlow; `newcomer` (tests/journeys) also installs the wheel."""
 
 # Screens and texts that include a time must not depend on the time zone in which the tests run.
 os.environ["TZ"] = "UTC"

@@ -76,9 +76,10 @@ def test_a_name_that_is_no_text_is_written_with_its_bytes(place, layout):
         assert json.loads(done.stdout)
     if layout == "json":
         assert json.loads(done.stdout)["files"][0]["path"] == "docs/wrong-\\xff\\x80.py"
-    assert check(place, "docs", "--write-baseline", "base.json").returncode == 0
-    assert check(place, "docs", "--baseline", "base.json").returncode == 0
-    assert check(place, name, "--fix").returncode == 1
+    if layout == "text":
+        assert check(place, "docs", "--write-baseline", "base.json").returncode == 0
+        assert check(place, "docs", "--baseline", "base.json").returncode == 0
+        assert check(place, name, "--fix").returncode == 1
 
 
 def mended(file, monkeypatch, then):

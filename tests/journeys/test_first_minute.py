@@ -18,6 +18,7 @@ def slider(lab: Terminal, name: str = "samples") -> str:
     return match[1].replace(",", "") if match else ""
 
 
+@pytest.mark.smoke
 def test_the_first_minute(newcomer: User) -> None:
     with newcomer.opens("tuilab") as lab:
         lab.see("ready", seconds=120)

@@ -9,6 +9,7 @@ from tests.journeys.user import User, figures
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.smoke
 def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
     """Also checks the preset's claim, and exports the run as a page for CI."""
     done = user.run("tuilab run stft-small --set samples=64k --budget quick --json")

@@ -11,6 +11,7 @@ from tuilab.lab import Lab
 from tuilab.model.events import Event, Finished, Progress, RoofsKnown, RunStarted, WorkerExited
 
 
+@pytest.mark.real_worker
 async def test_a_machines_limits_come_after_the_answer_and_give_way(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     made = Lab(store=lambda: Store.open(tmp_path))

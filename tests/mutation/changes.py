@@ -6,6 +6,7 @@ import ast
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOMS = ("analysis", "history", "lab", "model", "report")
@@ -81,6 +82,7 @@ def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> 
     return chosen
 
 
+@cache
 def changes(file: str, source: str) -> list[Change]:
     """Return every possible change of a file: operators, conditions, constants, words of sentences."""
     found = list(_Finder(file, source).found())

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
@@ -17,8 +18,15 @@ from tuilab.report.schema import SCHEMAS, schema
 PRESETS = Path(__file__).parents[2] / "presets"
 
 
+@cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(name))
+
+
 def validate(name: str, data: object) -> None:
-    jsonschema.validate(data, schema(name), jsonschema.Draft202012Validator)
+    error = jsonschema.exceptions.best_match(validator(name).iter_errors(data))
+    if error is not None:
+        raise error
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from textual.screen import Screen
 
 from tests.contracts.test_keys import LETTER, NAMED, NO_KEY
@@ -72,6 +73,7 @@ PAGES = {
 """The actions that open a page, each with the actions that open a further page over it."""
 
 
+@pytest.mark.slow
 async def test_with_other_keys_every_view_and_page_names_those(tmp_path):
     others = other_keys(tmp_path)
     app = lab(tmp_path)
