@@ -193,13 +193,11 @@ def _under_limit(b: Build) -> Case:
         _tell(b, grown, f"tensors of {size(step)} under a limit of {size(limit)}")
         text = f"{size(grown['reached'])} fitted under a limit of {size(limit)}, in steps of {size(step)}"
         b.fact("oom:reached", int(grown["reached"]), text)
-        fell = bool(grown["fell"])
-        went = (
-            "some tensors went to the host"
-            if fell
-            else ("no tensor went to the host: TensorFlow raised an error instead")
-        )
-        b.fact("oom:fell-back", fell, f"under a limit of {size(limit)} {went}")
+        if grown["fell"]:
+            b.fact("oom:fell-back", True, f"under a limit of {size(limit)} some tensors went to the host")
+        elif grown["bases"]:  # otherwise the device ignored the limit, and its memory was never full
+            went = f"no tensor went to the host: TensorFlow raised {grown['bases'][0]} instead"
+            b.fact("oom:fell-back", False, f"under a limit of {size(limit)} {went}")
     except BaseException:
         hold.close()
         raise
