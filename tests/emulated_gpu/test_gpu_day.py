@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests import gpu_day
@@ -53,9 +54,9 @@ def test_a_gpu_day_keeps_all_results_and_reports_differences(
 
 @pytest.mark.real_worker
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_the_whole_gpu_day_runs(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
-    page, ended = rehearsed(emulated_gpu(), tmp_path)
+    page, ended = rehearsed(emulated_gpu(), tmp_path, "--minutes", "55", "--slower", "5")
     assert list(ended) == [s.name for s in gpu_day.steps(tmp_path, [], "", 64) if not (s.needs and NO_SMI)]
     told = {"profile-stft-small-mode-xla": 3, "interrupted": 130, "selftest": ended["selftest"]}
     assert ended == {**dict.fromkeys(ended, 0), **told} and ended["selftest"] in (0, 4), page
@@ -63,6 +64,7 @@ def test_the_whole_gpu_day_runs(emulated_gpu: Callable[..., dict[str, str]], tmp
     assert (
         "platform EMULATED" in differed and "Traceback" not in differed and "not understood" not in differed
     )
+    assert ": failed: " not in page and ": beats its bound: " not in page
     replayable(tmp_path)
 
 
@@ -88,17 +90,36 @@ def test_noise_does_not_change_a_belief_of_the_code() -> None:
     assert lines == ["it ended with 3: the last line", "a: no GPU", "b is failed: out of memory", "b: no GPU"]
 
 
-def test_a_step_that_fails_or_hangs_does_not_end_the_gpu_day(tmp_path: Path) -> None:
+HANGS = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def test_a_step_that_fails_or_hangs_does_not_end_the_gpu_day(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def so_far(outcome: Outcome) -> list[str]:
+        assert "- fails: it ended with 1" in (tmp_path / "page.txt").read_text()
+        assert "- fails: it ended with 1" in capsys.readouterr().err
+        return ["seen"]
+
     chosen = [
         Step("fails", [sys.executable, "-c", "raise SystemExit('no GPU')"], 30, gpu_day.ended),
-        Step("hangs", [sys.executable, "-c", "import time; time.sleep(60)"], 1, gpu_day.ended),
+        Step("looks", [sys.executable, "-c", ""], 30, so_far),
+        Step("hangs", [sys.executable, "-c", HANGS], 3, gpu_day.ended),
         Step("lacks", ["no-such-program"], 1, needs="no-such-program"),
         Step("odd", [sys.executable, "-c", "print(7)"], 30, gpu_day.doctor),
         Step("well", [sys.executable, "-c", "print(1)"], 30, gpu_day.ended),
     ]
     page = gpu_day.day(tmp_path, chosen, 5.0)
     assert "- fails: it ended with 1: no GPU" in page
+    assert "- looks: seen" in page, page
     assert "- hangs: it ended with 124" in page and "ran past its limit" in page
+    child = int((tmp_path / "hangs.out").read_text())  # which has a group of its own
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     assert "left out: no no-such-program here" in page
     assert "- odd: what it printed is not understood" in page
     assert "- well" not in page and (tmp_path / "well.out").read_text() == "1\n"
