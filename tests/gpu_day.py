@@ -327,7 +327,7 @@ def steps(folder: Path, presets: list[str], install: str, side: int, every: bool
     convnet = str(folder / "convnet.keras")
     mixed = [*TUILAB, "run", "mixed-precision", *GPU, *quick]
     sides = [word for name in "mkn" for word in ("--set", f"{name}={side}")]
-    stopped = ["timeout", "--preserve-status", "-s", "INT", "20"]
+    stopped = ["timeout", "--preserve-status", "-s", "INT", "30"]
     one_arm = ["stft-small", *GPU, "--mode", "graph"]
     more, times = ["--all"] if every else [], 5 if every else 1
     return [

@@ -15,7 +15,7 @@ NAME = "model sandbox"
 @dataclass(frozen=True)
 class Sandbox:
     """version: of Landlock, 0 without it. libcuda: its answers in a confined process; None if the machine has
-    no device files of NVIDIA, or no Landlock.
+    no device file of a GPU, or no Landlock.
     """
 
     version: int = 0
@@ -25,7 +25,8 @@ class Sandbox:
 def look(place: Place, until: float) -> Sandbox:
     """Look for Landlock, and open libcuda in a confined process."""
     version = landlock.version()
-    if not version or not list(place.file("/dev").glob("nvidia*")):
+    nodes = [node for name in ("nvidia*", "dxg") for node in place.file("/dev").glob(name)]
+    if not version or not nodes:
         return Sandbox(version)
     module = guest.command("tuilab.worker.confined", "tuilab.doctor.child", "libcuda")
     with tempfile.TemporaryDirectory(prefix="tuilab-", ignore_cleanup_errors=True) as scratch:
