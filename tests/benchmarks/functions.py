@@ -177,7 +177,8 @@ def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
 
             def kept(b: Any, build: Any = workload.build, into: list[Any] = arrays) -> Any:
                 case = build(b)
-                into[:] = [t.numpy() for t in tf.nest.flatten(case.arguments, expand_composites=True)]
+                given = tf.nest.flatten(case.arguments, expand_composites=True)
+                into[:] = [t.numpy() for t in given if tf.is_tensor(t)]
                 return case
 
             names = vars(_module(FILE))

@@ -428,9 +428,20 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
     step = unwrapped(step)
     if not kwargs and all(isinstance(each, _Slot) for each in args):
         return b.tensors(step, *arrays)
-    places = [i for i, each in enumerate(args) if _slots(each)]
-    names = [name for name, each in kwargs.items() if _slots(each)]
-    inputs = [*(args[i] for i in places), *(kwargs[name] for name in names)]
+
+    def fill(tensors: Sequence[Any], leaf: Any) -> Any:
+        if isinstance(leaf, _Composite):
+            return leaf.pack([fill(tensors, part) for part in leaf.parts])
+        return tensors[leaf.index] if isinstance(leaf, _Slot) else leaf
+
+    def packing(inputs: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        return lambda tensors: tuple(mapped(functools.partial(fill, tensors), each) for each in inputs)
+
+    # As in the user's own program, TensorFlow binds defaults and unpacks nested arguments in each call.
+    if (whole := positional(step, args, kwargs)) is not None:
+        return b.tensors(step, *arrays, pack=packing(whole))
+    places = [i for i, each in enumerate(args) if _has_slots(each)]
+    names = [name for name, each in kwargs.items() if _has_slots(each)]
 
     def call(*given: Any) -> Any:
         filled, named = list(args), dict(kwargs)
@@ -439,24 +450,31 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
         named.update(zip(names, given[len(places) :], strict=True))
         return step(*filled, **named)
 
-    def fill(tensors: Sequence[Any], leaf: Any) -> Any:
-        if isinstance(leaf, _Composite):
-            return leaf.pack([fill(tensors, part) for part in leaf.parts])
-        return tensors[leaf.index] if isinstance(leaf, _Slot) else leaf
-
-    def pack(tensors: Sequence[Any]) -> tuple[Any, ...]:
-        put = functools.partial(fill, tensors)
-        return tuple(mapped(put, each) for each in inputs)
-
-    # TensorFlow converts nested, ragged and sparse arguments in each call, as in the user's own program.
-    return b.tensors(call, *arrays, pack=pack)
+    inputs = [*(args[i] for i in places), *(kwargs[name] for name in names)]
+    return b.tensors(call, *arrays, pack=packing(inputs))
 
 
-def _slots(value: Any) -> bool:
+def positional(
+    step: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, ...] | None:
+    """Return the arguments as positional ones; None if one cannot be an argument of a tf.function."""
+    plain = (_Slot, _Composite, str, int, float, bool, type(None))
+    if not all(isinstance(leaf, plain) for leaf in leaves((tuple(args), dict(kwargs)))):
+        return None
+    if not kwargs:
+        return tuple(args)
+    try:
+        bound = inspect.signature(step).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return None
+    bound.apply_defaults()
+    fits = not bound.kwargs and all(isinstance(leaf, plain) for leaf in leaves(bound.args))
+    return bound.args if fits else None
+
+
+def _has_slots(value: Any) -> bool:
     """Return True if the argument is or contains an input tensor."""
-    found: list[Any] = []
-    mapped(lambda leaf: found.append(leaf) if isinstance(leaf, (_Slot, _Composite)) else None, value)
-    return bool(found)
+    return any(isinstance(leaf, (_Slot, _Composite)) for leaf in leaves(value))
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ from tuilab.worker.arguments import (
     find,
     is_data,
     is_graph,
+    positional,
     signature,
     unwrapped,
     with_own,
@@ -390,6 +391,8 @@ def _returned(b: Build, function: Callable[..., Any], values: Mapping[str, Value
     if not any(hasattr(each, "dtype") for each in results) or any(_is_step(tf, each) for each in results):
         raise InputError("return value", _described(returned), RETURNED)
     function = unwrapped(function)
+    if (given := positional(function, (), values)) is not None:
+        return b.tensors(function, pack=lambda _: given)
     return b.tensors(lambda: function(**values))
 
 
