@@ -103,7 +103,8 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
     from tuilab.model.run import RunState
-    from tuilab.tui.panels.views import VIEWS, Views
+    from tuilab.tui.actions import VIEWS
+    from tuilab.tui.panels.views import Views
 
     store = Store.open(folder / "history")
     app = lab(folder, store=lambda: store)

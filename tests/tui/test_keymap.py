@@ -9,8 +9,8 @@ from textual.screen import Screen
 from tests.contracts.test_keys import LETTER, NAMED, NO_KEY
 from tests.tui.kept import some
 from tests.tui.lab import TestLab, lab, opened, press, rest, text, until
+from tuilab.tui.actions import VIEWS
 from tuilab.tui.keys import declared
-from tuilab.tui.panels.views import VIEWS
 from tuilab.tui.screens.document import DocumentScreen
 from tuilab.tui.screens.help import page
 from tuilab.tui.screens.runs_compared import RunsCompared

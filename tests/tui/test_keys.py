@@ -18,7 +18,6 @@ from tuilab import tui
 from tuilab.tui.actions import ACTIONS, REPLAY
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.panels.presets import Presets
-from tuilab.tui.panels.views import VIEWS
 from tuilab.tui.screens.help import HelpScreen, KeysScreen
 from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.tui.views.filtered import Filter
@@ -123,12 +122,6 @@ async def test_every_key_is_on_one_page(tmp_path, size):
             assert action.label in shown, action.id
         await press(pilot, app, "escape")
         assert not isinstance(app.screen, KeysScreen)
-
-
-def test_the_key_of_a_view_has_the_word_of_its_tab():
-    shown = {action.name: action.label for action in ACTIONS if action.name.startswith("view(")}
-    for key, (title, _) in VIEWS.items():
-        assert title.lower() in shown[f"view('{key}')"]
 
 
 def kinds(of: type[Widget]):

@@ -7,8 +7,9 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, Script
 from tuilab.analysis.words import size
 from tuilab.presentation.answer import answer
+from tuilab.tui.actions import VIEWS
 from tuilab.tui.panels.presets import Presets, PresetsPanel
-from tuilab.tui.panels.views import VIEWS, Views
+from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.widgets.plot import Plot
 from tuilab.tui.widgets.slider import Slider

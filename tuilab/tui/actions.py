@@ -11,7 +11,7 @@ from typing import NamedTuple
 class Action(NamedTuple):
     """An action. id: as in the keymap file. keys: comma-separated. name: the `<name>` in the method
     `action_<name>` of the lab's screen or of the app. label: for the footer. help: a sentence. line: position
-    in the footer, 0 for none.
+    in the footer, 0 for none. view: the class of the view that it opens, as module:name, loaded when needed.
     """
 
     id: str
@@ -21,6 +21,17 @@ class Action(NamedTuple):
     help: str
     line: int = 0
     group: str = ""
+    view: str = ""
+
+    @property
+    def tab(self) -> str:
+        """The title of the view's tab."""
+        return self.label.removesuffix(" view").capitalize()
+
+
+def _view(view: str, keys: str, label: str, help: str, line: int = 0, id: str = "") -> Action:
+    key, view = view.partition(":")[0], f"tuilab.tui.views.{view}"
+    return Action(id or f"view-{key}", keys, f"view('{key}')", label, help, line, view=view)
 
 
 MEASURE = (
@@ -34,23 +45,23 @@ MEASURE = (
     Action("original", "z", "original", "reset", "Set every parameter to the document's value."),
 )
 LOOK = (
-    Action("view-live", "1", "view('live')", "live", "Samples of each arm as they arrive."),
-    Action("compare", "c,2", "view('compare')", "compare", "Medians side by side, with ratios.", 6),
-    Action("view-sweep", "3", "view('sweep')", "sweep view", "Time against size, with the crossover."),
-    Action("view-phases", "4", "view('phases')", "phases", "Where a call's time goes."),
-    Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call over time."),
-    Action("view-placement", "6", "view('placement')", "placement", "Where each op ran, and why."),
-    Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
-    Action(
-        "document",
+    _view("live:Live", "1", "live", "Samples of each arm as they arrive."),
+    _view("compare:Compare", "c,2", "compare", "Medians side by side, with ratios.", 6, id="compare"),
+    _view("sweep:SweepView", "3", "sweep view", "Time against size, with the crossover."),
+    _view("phases:PhasesView", "4", "phases", "Where a call's time goes."),
+    _view("timeline:TimelineView", "5", "timeline", "Ops of a profiled call over time."),
+    _view("placement:PlacementView", "6", "placement", "Where each op ran, and why."),
+    _view("device:DeviceView", "7", "device", "Load, memory and clocks right now."),
+    _view(
+        "verdict:VerdictView",
         "d,8",
-        "view('verdict')",
         "verdict",
         "Claim, verdict, and mistakes in the document's code.",
         7,
+        id="document",
     ),
-    Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
-    Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm compared with the roofline."),
+    _view("log:LogView", "9", "log", "Messages of TensorFlow and the lab."),
+    _view("roofline:RooflineView", "0,w", "roofline", "Each arm compared with the roofline."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
     Action(
@@ -68,6 +79,8 @@ LOOK = (
     Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),
     Action("why", "g", "page('why')", "why this device", "Why a GPU is used or not; the doctor.", 8),
 )
+VIEWS = {action.name.split("'")[1]: action for action in LOOK if action.view}
+"""The actions that open a view, by its name, in the order of the tabs."""
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),

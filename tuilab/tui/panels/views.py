@@ -8,26 +8,13 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from tuilab.presentation.view_options import ViewOptions
+from tuilab.tui.actions import VIEWS
 from tuilab.tui.views.base import View
 
 if TYPE_CHECKING:
     from textual.widgets import Tabs
 
     from tuilab.lab import Lab
-
-# Key → title, and the class that draws the view (module:name, loaded when first opened).
-VIEWS: dict[str, tuple[str, str]] = {
-    "live": ("Live", "tuilab.tui.views.live:Live"),
-    "compare": ("Compare", "tuilab.tui.views.compare:Compare"),
-    "sweep": ("Sweep", "tuilab.tui.views.sweep:SweepView"),
-    "phases": ("Phases", "tuilab.tui.views.phases:PhasesView"),
-    "timeline": ("Timeline", "tuilab.tui.views.timeline:TimelineView"),
-    "placement": ("Placement", "tuilab.tui.views.placement:PlacementView"),
-    "device": ("Device", "tuilab.tui.views.device:DeviceView"),
-    "verdict": ("Verdict", "tuilab.tui.views.verdict:VerdictView"),
-    "log": ("Log", "tuilab.tui.views.log:LogView"),
-    "roofline": ("Roofline", "tuilab.tui.views.roofline:RooflineView"),
-}
 
 TAB_STEP = 10
 """Cells by which one wheel step moves the tabs."""
@@ -39,10 +26,9 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-Ten views of the same run. **{previous-view} {next-view}** go to the view on the left or right. Each view
-also has its own key, in the order of the tabs. A click on a tab opens its view; the wheel scrolls tabs that
-do not fit. While a slider has the focus, a view's key shows the view; pressing it again moves the focus
-there.
+All views show the same run. **{previous-view} {next-view}** go to the view on the left or right. Each view
+also has its own key. A click on a tab opens its view; the wheel scrolls tabs that do not fit. While a slider
+has the focus, a view's key shows the view; pressing it again moves the focus there.
 """
 
     class Opened(Message):
@@ -69,7 +55,7 @@ there.
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab, self._viewing = lab, viewing
-        tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
+        tabs = Tabs(*(Tab(action.tab, id=key) for key, action in VIEWS.items()), active=self.key)
         tabs.can_focus = False  # the keys [ and ] switch tabs, so the tab key goes to the view itself
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
@@ -84,7 +70,9 @@ there.
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
-            self._views[key] = view = resolve_name(VIEWS[key][1])(self._lab, self._viewing, id=f"view-{key}")
+            self._views[key] = view = resolve_name(VIEWS[key].view)(
+                self._lab, self._viewing, id=f"view-{key}"
+            )
             await switcher.add_content(view)
         switcher.current = f"view-{self.key}"  # the user may have opened another view meanwhile
         if (shown := self.view) is not None:
