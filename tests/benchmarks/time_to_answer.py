@@ -183,7 +183,7 @@ def table(answers: list[Answer], note: str) -> str:
         if against and one is not against:
             times = f"{against.wall_s / one.wall_s:.1f}× faster"
             if "over" in one.who:  # an interval over processes, like that of pyperf
-                alike = f"{until(against, one.half) / one.wall_s:.1f}× sooner"
+                alike = f"{until(against, one.half) / one.wall_s:.1f}× faster"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
         rows.append([*cells, f"{one.half:.1%}", str(one.n), times, alike])
