@@ -186,7 +186,9 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def formats_page() -> str:
-    """Return the stable formats for scripts: the objects of `--json`, recordings, the protocol, the history."""
+    """Return the stable formats for scripts: the objects of `--json`, recordings, the protocol,
+    the history.
+    """
     events_of, requests_of = get_args(events.Event), get_args(requests.Request)
     text = f"""\
         # Formats
@@ -306,7 +308,7 @@ def rounds_picture() -> str:
             _scatter([("B", after[0] + [nan] * n), ("A", [nan] * n + after[1])], 1.0, 1.14),
             f"         B / A = {alone.ratio:.3f} [{alone.low:.3f} {alone.high:.3f}]; the truth is 1.030",
             "",
-            "In rounds, each arm once a round in random order",
+            "In rounds, each arm once per round, in random order",
             _scatter([("A", faster), ("B", slower)], 1.0, 1.14),
             f"         B / A = {paired.ratio:.3f} [{paired.low:.3f} {paired.high:.3f}]; the truth is 1.030",
         ]
@@ -334,7 +336,9 @@ def interval_picture() -> str:
         if 0 <= middle < BAR:
             cells[middle] = "●"
         lines.append(f"run {run + 1:2} │{''.join(cells)}│{'' if inside else ' missed'}")
-    return "\n".join([*lines, f"        0.97 {'1.00':^{BAR - 9}} 1.03   {held} of 20 hold the truth"])
+    return "\n".join(
+        [*lines, f"        0.97 {'1.00':^{BAR - 9}} 1.03   {held} of 20 contain the true median"]
+    )
 
 
 def crossover_picture() -> str:

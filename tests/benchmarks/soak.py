@@ -248,7 +248,7 @@ def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
     name = f"{last.runs:,} runs in one session"
     rows = [
         below(
-            f"{name}: memory after the first {first.runs:,}", grew, LIMIT_MIB, " MiB", HOW, 1,
+            f"{name}: memory growth after the first {first.runs:,}", grew, LIMIT_MIB, " MiB", HOW, 1,
             at_first=first.rss, at_last=last.rss, unique=(last.unique - first.unique) / 2**20,
             objects=[first.objects, last.objects], grew=kinds,
             course=[[held.runs, round(held.rss / 2**20, 1)] for held in found],
