@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from tuilab.model.ops import NO_ARITHMETIC, names
+from tuilab.model.ops import MATRIX, NO_ARITHMETIC, names
 
 Shape = Optional[tuple[int, ...]]
 """Sizes of a tensor's dimensions; None if they depend on the data."""
@@ -273,7 +273,7 @@ def _named(types: str, count: Callable[[Shaped], float]) -> dict[str, Callable[[
 
 
 _KNOWN: dict[str, Callable[[Shaped], float]] = {
-    **_named("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _FusedMatMul SparseMatMul", _product),
+    **dict.fromkeys(MATRIX - {"Einsum"} | {"SparseMatMul"}, _product),
     "Einsum": _einsum,
     "SparseTensorDenseMatMul": _sparse_product,
     **_named("Conv2D Conv3D Conv _FusedConv2D _FusedConv3D", _count_convolution(None, 1)),

@@ -36,7 +36,9 @@ SHAPES = names("Shape ShapeN Size Rank")
 """Ops that the optimiser evaluates from shapes."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
-GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
+ROW_GATHERS = names("Gather GatherV2 ResourceGather")
+ELEMENT_GATHERS = names("GatherNd ResourceGatherNd")
+GATHERS = ROW_GATHERS | ELEMENT_GATHERS
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
 """Ops that read only the part of their first input that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")

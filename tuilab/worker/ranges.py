@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from tuilab.model.ops import BRANCHES, CALLS, LOOPS
+from tuilab.model.ops import BRANCHES, CALLS, ELEMENT_GATHERS, GATHERS, LOOPS, ROW_GATHERS
 from tuilab.model.ops import names as op_names
 from tuilab.worker.measure.functions import called
 
@@ -124,8 +124,8 @@ def _constant_at(index: int) -> Limit:
 
 
 USES: dict[str, tuple[int, Limit]] = {
-    **dict.fromkeys(("ResourceGather", "Gather", "GatherV2"), (1, _rows)),
-    **dict.fromkeys(("GatherNd", "ResourceGatherNd"), (1, _rows_of_each)),
+    **dict.fromkeys(ROW_GATHERS, (1, _rows)),
+    **dict.fromkeys(ELEMENT_GATHERS, (1, _rows_of_each)),
     **dict.fromkeys(("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"), (1, _rows)),
     **dict.fromkeys(("TensorScatterUpdate", "TensorScatterAdd", "ResourceScatterAdd"), (1, _rows_of_each)),
     **dict.fromkeys(("SparseSoftmaxCrossEntropyWithLogits", "InTopKV2"), (1, _last)),
@@ -248,7 +248,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
         # Keras looks up `where(i < 0, i + rows, i)`, which equals i for every value drawn.
         both = sorted(given[1] | given[2], key=lambda each: -abs(each.added))
         return frozenset({(each.input, each.column): each for each in both}.values())
-    if op.type in ("GatherV2", "ResourceGather", "GatherNd"):
+    if op.type in GATHERS:
         return given[0]
     if op.type in ("AddV2", "Add", "Sub"):
         return _added(op, given)

@@ -563,10 +563,8 @@ class _Values:
         from tensorflow.python.framework import tensor_util
 
         op = tensor.op
-        if op.type in ("Placeholder", "While", "StatelessWhile") or tensor.dtype.name in (
-            "resource",
-            "variant",
-        ):
+        unknown = op.type == "Placeholder" or op.type in LOOPS
+        if unknown or tensor.dtype.name in ("resource", "variant"):
             raise _NotKnown
         if (nbytes(tensor) or 0) > FOLDED:
             raise _NotKnown

@@ -4,7 +4,7 @@ Taken from the op registry of TensorFlow 2.21 and reviewed by hand. All other op
 of forbidden ops would always have gaps. `test_allowed_ops.py` checks that no allowed op takes a file name.
 """
 
-from tuilab.model.ops import names
+from tuilab.model.ops import PYTHON, names
 
 FAMILIES: dict[str, frozenset[str]] = {
     "Tensors: make, cut, join and reorder them in memory. Without ImmutableConst, which maps a file.": names(
@@ -290,7 +290,7 @@ TABLES_OF_FILES = names("InitializeTableFromTextFile InitializeTableFromTextFile
 """Ops that fill tables from files. Allowed only for the model's own assets."""
 
 ACTS: dict[str, frozenset[str]] = {
-    "call Python": names("PyFunc PyFuncStateless EagerPyFunc"),
+    "call Python": PYTHON,
     "write files": names(
         """
         WriteFile SaveV2 Save SaveSlices MergeV2Checkpoints PrintV2 SaveDataset SaveDatasetV2

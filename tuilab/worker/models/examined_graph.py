@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tuilab.model.ops import PLACEHOLDERS
 from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
 """Ops that derive a file name from another one; the last op takes file names as its inputs."""
 _ENDS = frozenset(("_Arg", "_Retval"))
 """The inputs and outputs of a function's graph."""
-_GIVEN = frozenset(("Placeholder", "PlaceholderWithDefault", "PlaceholderV2"))
+_GIVEN = PLACEHOLDERS | {"PlaceholderV2"}
 
 
 def bodies(graph: Any) -> Iterator[tuple[str, Any]]:

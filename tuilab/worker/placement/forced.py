@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tuilab.model.ops import CONTROL_FLOW
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.placement.kernels import OpKernels, Types
 
 GPU = "/GPU:0"
 _PLACER = "Cannot assign a device"
 # These ops crash the runtime if they are not in a complete loop.
-_NOT_ALONE = frozenset(
-    f"{prefix}{name}"
-    for prefix in ("", "Ref")
-    for name in ("Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch")
-)
+_IN_LOOPS = CONTROL_FLOW - {"ControlTrigger"}
+_NOT_ALONE = _IN_LOOPS | {f"Ref{name}" for name in _IN_LOOPS}
 
 
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:

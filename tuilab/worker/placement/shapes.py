@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Optional
 
-Shapes = Sequence[Optional[tuple[int, ...]]]
+from tuilab.model.ops import ARGUMENTS, RESULTS
 
-_ARGUMENTS = ("_Arg", "_DeviceArg")
-_RESULTS = ("_Retval", "_DeviceRetval")
+Shapes = Sequence[Optional[tuple[int, ...]]]
 
 
 class Sizes:
@@ -40,15 +39,15 @@ def _imported(source: Any, shapes: Shapes) -> Any:
     definition = tf.compat.v1.GraphDef()
     definition.versions.CopyFrom(source.versions)
     definition.library.CopyFrom(source.library)
-    arguments = {n.name: _shape(n.attr["index"].i, shapes) for n in source.node if n.op in _ARGUMENTS}
+    arguments = {n.name: _shape(n.attr["index"].i, shapes) for n in source.node if n.op in ARGUMENTS}
     for node in source.node:
-        if node.op in _RESULTS:
+        if node.op in RESULTS:
             continue
         copied = definition.node.add()
         copied.CopyFrom(node)
         copied.device = ""
         copied.attr.pop("_class", None)
-        if node.op in _ARGUMENTS:
+        if node.op in ARGUMENTS:
             _as_placeholder(copied, node.attr["T"].type, arguments[node.name])
         elif node.op == "ReadVariableOp" and node.input and arguments.get(node.input[0]) is not None:
             _as_placeholder(copied, node.attr["dtype"].type, arguments[node.input[0]])

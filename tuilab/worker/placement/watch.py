@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tuilab.model.ops import ARGUMENTS, RESULTS
 from tuilab.worker.placement.graphs import pipelines as given_to_pipelines
 from tuilab.worker.placement.names import short
 from tuilab.worker.placement.pipelines import Body, body
@@ -16,7 +17,7 @@ from tuilab.worker.placement.pipelines import Body, body
 _serial = itertools.count()
 
 # A graph with only these ops is TensorFlow's wrapper of one eager constant, not user code.
-_WRAPPING = frozenset({"_Arg", "_DeviceArg", "_Retval", "_DeviceRetval", "_EagerConst"})
+_WRAPPING = ARGUMENTS | RESULTS | {"_EagerConst"}
 
 
 @dataclass(frozen=True)
