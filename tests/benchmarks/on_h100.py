@@ -27,7 +27,7 @@ GRAPHS = [asked for asked in CASES if not asked.refused]
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """host: the limits of the host's processor. cores: of the host. took_s: seconds of a graph call by
+    """host: the limits of its processor. cores: their number. took_s: seconds of a graph call by
     function and input.
     """
 
