@@ -48,7 +48,9 @@ def test_messages_add_up_to_the_duration_of_the_program() -> None:
     rows = account(process(), 20.0)
     assert sum(row.seconds for row in rows) == pytest.approx(20.0)
     assert rows[0].stack == ("train.py:10",) and rows[0].count == 120
-    assert by_kind(rows) == {"graphs": 10.0, "python": 4.0, "input": 3.5, "importing": 2.0, "unknown": 0.5}
+    assert by_kind(rows) == {
+        "running graphs": 10.0, "Python and NumPy": 4.0, "waiting for input": 3.5, "importing": 2.0, "ending": 0.5,
+    }  # fmt: skip
 
 
 def test_time_before_the_first_sample_and_after_the_last_message_is_named() -> None:

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Facts, Kernels, Page, Window
-from tuilab.presentation.program import chart
+from tuilab.model.program import AccountRow, Facts, Kernels, Page, Window
+from tuilab.presentation.program import account_kinds, chart, status, why_empty
 from tuilab.profile.classify import Key
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
@@ -101,3 +101,22 @@ def test_one_long_step_does_not_squash_the_others() -> None:
     assert not chart(of, even).y.log and not chart(of, {}).y.log
     assert chart(of, {**even, 20: 20 * median}).y.log
     assert not chart(of, {**even, 20: 20 * median, 21: 0.0}).y.log, "no logarithm of nothing"
+
+
+def test_a_program_whose_last_line_has_run_is_ending() -> None:
+    """A program with much memory takes seconds to exit; this time is named apart from unknown time."""
+    shown = page({})
+    assert status(shown, running=True).text.startswith("running, ")
+    rows = tuple(
+        AccountRow(kind="unknown", function=name, seconds=1.0) for name in ("ending", "starting", "")
+    )
+    shown = msgspec.structs.replace(shown, account=rows)
+    assert status(shown, running=True).text.startswith("ending, ")
+    assert status(shown, running=False).text.startswith("ended with exit code 0")
+    assert {words for words, _, _ in account_kinds(shown)} == {"ending", "starting", "not known"}
+
+
+def test_a_saved_page_explains_why_it_draws_no_steps() -> None:
+    shown = page({})
+    assert why_empty("steps", shown, running=True) == "No step has been timed yet."
+    assert why_empty("steps", shown, running=False).startswith(f"{shown.steps.n:,} steps seen")

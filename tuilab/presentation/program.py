@@ -5,7 +5,6 @@ Pure functions.
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import Bottleneck, Page
@@ -68,16 +67,12 @@ def cost(page: Page) -> str:
     return watching_cost(page.cost)
 
 
-def title(page: Page) -> str:
-    """Return the command with its program's name only: `python train.py --epochs 3`."""
-    first, *rest = page.command or ("",)
-    return " ".join([PurePath(first).name, *rest])
-
-
 def status(page: Page, *, running: bool) -> Status:
     """Return a description of the program's current activity."""
     if running:
-        return Status("busy", f"running, {rough(page.lasted_s)}", stop=True)
+        ends = len(page.processes) == 1 and account.ending(page.account)
+        doing = "ending" if ends else "running"
+        return Status("busy", f"{doing}, {rough(page.lasted_s)}", stop=True)
     if page.exit_code is None:
         return Status("quiet", "not started")
     ended = f"by signal {-page.exit_code}" if page.exit_code < 0 else f"with exit code {page.exit_code}"
@@ -174,7 +169,7 @@ def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
     """
     whole = sum(row.seconds for row in page.account)
     kinds = account.by_kind(page.account).items()
-    return tuple((account.WORDS[kind], spent, spent / whole) for kind, spent in kinds)
+    return tuple((words, spent, spent / whole) for words, spent in kinds)
 
 
 SQUASHED = 10.0
@@ -232,7 +227,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
             "loop of ops after one second."
         )
     if part == "steps":
-        return "The steps have not been timed yet."
+        seen = f"{plural(page.steps.n, 'step')} seen; the time of each step is not saved."
+        return "No step has been timed yet." if running else seen
     if running:
         return "No step has been profiled yet: the first profiler window opens after five steps."
     return next((n for n in page.notes if "window" in n), "No step was profiled.").capitalize() + "."

@@ -87,12 +87,27 @@ def _relative(file: str, folder: str) -> str:
     return file[len(folder) + 1 :] if folder and file.startswith(folder + os.sep) else file
 
 
-def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
-    """Return the seconds of each kind, largest first."""
-    out: dict[AccountKind, float] = {}
+def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
+    """Return the seconds of each kind in words, largest first."""
+    out: dict[str, float] = {}
     for row in rows:
-        out[row.kind] = out.get(row.kind, 0.0) + row.seconds
+        words = _words(row)
+        out[words] = out.get(words, 0.0) + row.seconds
     return dict(sorted(out.items(), key=lambda item: -item[1]))
+
+
+def _words(row: AccountRow) -> str:
+    """Return the kind of time in words. The program's start and end are named apart from unknown time."""
+    return row.function if _outside(row) else WORDS[row.kind]
+
+
+def _outside(row: AccountRow) -> bool:
+    return row.kind == "unknown" and row.function in (STARTING, ENDING)
+
+
+def ending(rows: Iterable[AccountRow]) -> bool:
+    """Return whether the program's last line has run."""
+    return any(_outside(row) and row.function == ENDING for row in rows)
 
 
 @dataclass
@@ -141,9 +156,7 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None
-        ends = row.kind == "unknown" and row.function in (STARTING, ENDING)
-        words = row.function if ends else WORDS[row.kind]
-        key = (verb + _how(row), row.stack[-1]) if verb and row.stack else (words, "")
+        key = (verb + _how(row), row.stack[-1]) if verb and row.stack else (_words(row), "")
         spent[key] = spent.get(key, 0.0) + row.seconds
     found = [Part(words, seconds, line) for (words, line), seconds in spent.items()]
     return sorted(found, key=lambda part: -part.seconds)

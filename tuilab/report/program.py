@@ -33,6 +33,8 @@ KINDS = {
     "": "",
 }
 MOST_ROWS = 12
+LONGEST_OP = 40
+"""Characters. A GPU kernel that belongs to no op has a longer name, which would widen the table."""
 
 
 def page_text(page: Page) -> str:
@@ -92,12 +94,16 @@ def _lines(page: Page) -> Iterator[str]:
     if page.ops:
         yield ""
         yield "ops of a step:"
-        wide = max(24, *(len(op.op) for op in page.ops[:MOST_ROWS]))
-        for op in page.ops[:MOST_ROWS]:
+        names = [
+            op.op if len(op.op) <= LONGEST_OP else op.op[: LONGEST_OP - 1] + "…"
+            for op in page.ops[:MOST_ROWS]
+        ]
+        wide = max(24, *map(len, names))
+        for name, op in zip(names, page.ops, strict=False):
             where = place(op.file, op.line)
             reason = "" if op.reason in page.ran_on else op.reason
             text = "  ".join(word for word in (op.layer, where, reason) if word)
-            yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {text}"
+            yield f"  {percent(op.share):>6}  {name:<{wide}} {op.device:<6} {text}"
     retraced = [row for row in page.functions if row.traces > 1]
     if retraced:
         yield ""

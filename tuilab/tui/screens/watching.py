@@ -36,7 +36,7 @@ from tuilab.model.program import (
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
 from tuilab.program.page import slowest
-from tuilab.report.program import FORMATS, figures, measured, place
+from tuilab.report.program import FORMATS, figures, measured, place, short_command
 from tuilab.tui.keys import keys_here, spoken
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
@@ -84,7 +84,7 @@ class ProgramHeader(Header):
     def show(self, page: Page, *, running: bool) -> None:
         """Show which program is watched, and its state."""
         now = says.status(page, running=running)
-        self._title, self._tone = says.title(page), now.tone
+        self._title, self._tone = short_command(page), now.tone
         self._machine = [
             word for word in (page.host, f"TensorFlow {page.tensorflow}" * bool(page.tensorflow)) if word
         ]
@@ -164,7 +164,7 @@ class Kinds(LineWidget):
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self.kinds:
             return self.empty_lines(width, height)
-        name = min(max(len(words) for words, _, _ in self.kinds), width // 2)
+        name = min(max(len(words) for words, _, _ in self.kinds), width // 2, width - 18)
         bar = max(0, width - name - 19)
         return [
             (
@@ -579,8 +579,8 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 def notes(page: Page) -> str:
     """Return notes on what could not be observed, and on the versions and the machine."""
-    lines = [says.cost(page)] if page.cost.windows else []
-    lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
+    said = [says.cost(page)] * bool(page.cost.windows) + [*page.notes]
+    lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
     if page.python:
         lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
     return "\n".join(lines) or "No notes yet."
