@@ -339,7 +339,7 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     assert medians(measure(state, {EAGER: 1e-9, GRAPH: 1e-9}, rounds=0), EAGER, GRAPH) == pytest.approx(1.2)
     said = answer(finish(state))
     assert re.search(r"1\.[789]\d*× faster than eager \[1.* [12].*\]\. On the CPU 4", said), said
-    assert "; the quotient of the medians is 1.20×, because they mix rounds of different pace" in said, said
+    assert "; the quotient of the medians is 1.20×, because they mix rounds of different speed" in said, said
     plain = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 3e-3, GRAPH: 1e-3})))
     assert "the quotient of the medians" not in plain and "3.00× faster than eager [" in plain
 

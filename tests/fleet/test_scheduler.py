@@ -148,7 +148,7 @@ async def test_work_is_shared_among_the_nodes():
 async def test_a_cell_that_kills_its_nodes_is_given_up_and_the_others_are_measured():
     rig = Rig(Fake(dict.fromkeys("abcdef", 99), deadly={"cell 3"}))
     await rig.run(8)
-    assert rig.spread.failed == {3: f"{MOST_LOST} nodes were lost while measuring this cell"}
+    assert rig.spread.failed == {3: f"{MOST_LOST} nodes were lost while measuring this job"}
     assert sorted(key for key, _ in rig.taken) == [0, 1, 2, 4, 5, 6, 7]
 
 

@@ -240,7 +240,7 @@ async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete
         assert said(app) == "Deleted: 2 runs. u undoes it."
         assert len(listed(app)) == 5 and not app.screen.table.marked
         await press(pilot, app, "delete escape h u")
-        assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
+        assert said(app) == "Restored: 1 run." and len(listed(app)) == 5
         await press(pilot, app, "u u")
         assert len(listed(app)) == 7 and said(app) == "Nothing left to restore."
         await press(pilot, app, "p")
@@ -416,7 +416,7 @@ async def test_an_empty_history_in_memory_says_why_and_accepts_every_key(tmp_pat
             await press(pilot, app, key)
             assert isinstance(app.screen, HistoryScreen), key
         await press(pilot, app, "escape r h d u")
-        assert len(listed(app)) == 1 and "Brought back" in said(app)
+        assert len(listed(app)) == 1 and "Restored" in said(app)
 
 
 figures = st.floats(1e-12, 1e12)

@@ -387,8 +387,8 @@ def _describe_vanished(state: RunState, point: int) -> str:
     if not gone:
         return ""
     named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))
-    verb = "does" if len(gone) == 1 else "do"
-    return f"{named} {verb} not do the work and {verb} not count: {short(gone[0][1])}."
+    verbs = ("does", "is") if len(gone) == 1 else ("do", "are")
+    return f"{named} {verbs[0]} not do the work and {verbs[1]} not counted: {short(gone[0][1])}."
 
 
 def _nothing(state: RunState, point: int) -> list[str]:

@@ -168,7 +168,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     low, high = ratio.interval or (0.0, math.inf)
     if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
-    why = "they mix rounds of different pace" if ratio.paired else "the ratio compares means"
+    why = "they mix rounds of different speed" if ratio.paired else "the ratio compares means"
     return f"; the quotient of the medians is {times(quotient)}, because {why}"
 
 

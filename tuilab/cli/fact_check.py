@@ -46,7 +46,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])
-        click.echo(f"{target} is written", err=True)
+        click.echo(f"Wrote {target}.", err=True)
     return INTERRUPTED if check.left else DONE
 
 

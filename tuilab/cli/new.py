@@ -58,4 +58,4 @@ def new(name: str) -> None:
         write_text(path, [text], SHARED)
     except OSError as error:
         raise InputError("NAME", str(path), f"a writable file ({error.strerror})") from None
-    click.echo(f"{path} is written. Measure it with: tuilab run {path}:{function}")
+    click.echo(f"Wrote {path}. Measure it with: tuilab run {path}:{function}")

@@ -95,7 +95,7 @@ class FleetSweep:
             self._record.finish("failed", problem or next(iter(self._spread.failed.values())))
         else:
             self._record.finish(
-                "ok", f"{lost} of {self._spread.total} cells were not measured" if lost else ""
+                "ok", f"{lost} of {self._spread.total} sizes were not measured" if lost else ""
             )
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:

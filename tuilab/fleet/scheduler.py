@@ -106,7 +106,7 @@ class Scheduler:
             self._give()
             waited = 0.0 if working or self._fit() else waited + self.poll_s
             if waited >= self.patience_s:
-                self._give_up("no node is left to measure this cell")
+                self._give_up("no node is left to measure this job")
             await self._pause()
         if self.stopping:
             await self._quiet.wait()
@@ -171,7 +171,7 @@ class Scheduler:
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
         if self._lost[cell.key] >= MOST_LOST:
-            self.failed[cell.key] = f"{MOST_LOST} nodes were lost while measuring this cell"
+            self.failed[cell.key] = f"{MOST_LOST} nodes were lost while measuring this job"
         else:
             self._pending.appendleft(cell)
 

@@ -525,7 +525,7 @@ def delete(history: History, entries: Sequence[Entry]) -> str:
 def undo(history: History) -> str:
     """Restore the last deletion."""
     runs = history.undelete()
-    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing left to restore."
+    return f"Restored: {plural(len(runs), 'run')}." if runs else "Nothing left to restore."
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
@@ -537,7 +537,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
     hidden = await client.do(lambda history: history.prune(found))
     deleted = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}."
-    text = deleted + " {history.undo} can restore them for a week."
+    text = deleted + " {history.undo} restores them within a week."
     try:
         gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:

@@ -272,7 +272,7 @@ def sections(result: RunResult) -> list[Section]:
     """Return the sections of a full report below the figures, except those without content in this run."""
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
-        Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
+        Section("Share of the hardware limit", (), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
         Section(layers_title(result), layers_note(result), LAYER_HEAD, layer_rows(layers_in(result))),
         Section("What to do", advice(result)),

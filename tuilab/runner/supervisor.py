@@ -187,7 +187,7 @@ class Supervisor:
             stage = "starting more worker processes"
             self._on_event(Progress(run=further.id, stage=stage))
         if not await self._zygotes.ready():
-            why = "zygotes could not be started; fresh processes are measured instead"
+            why = "processes could not be forked, so fresh processes are measured instead"
             self._on_event(Log(run=further.id, text=why, level="warning", source="tuilab"))
             self._zygotes = None
             return self._command, ()

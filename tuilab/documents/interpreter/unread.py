@@ -116,7 +116,8 @@ _DOES = {
     r"|waitKey|savefig|save_?(?:[Ii]mages?|[Ii]mg|[Rr]esults?)|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
     "a file is read or written": r"h5py",
     "a sound is read": r"librosa|soundfile|wavfile|audiofile|(?:load|read|open)_?(?:audio|wav|sound)s?",
-    "results are judged": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss|classification_report",
+    "results are evaluated": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss"
+    r"|classification_report",
     "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",
     "data is read or generated": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
     r"|(?:load|read|get)_(?!crop)(?:\w*_)?(?:data|dataset|images?|inputs?|samples?|mnist|cifar)\w*"

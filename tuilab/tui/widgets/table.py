@@ -186,7 +186,7 @@ of the row under the cursor, and the number of rows.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self.shown:
-            text = f"No {self._noun} has “{self.found_by}”. Escape empties the line."
+            text = f"No {self._noun} has “{self.found_by}”. Escape clears the search."
             return self.empty_lines(width, height, text if self.found_by else self.empty)
         body = self.body(height)
         self._top = max(0, min(max(self._top, self.cursor - body + 1), self.cursor, self.shown - body))

@@ -217,7 +217,7 @@ def _scrutinise(
             ran = partial(executed, bench.context.tf, cell.case, sync)
             found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic, ran)
     except Exception as error:
-        text = f"{cell.arm.id}: not examined: {type(error).__name__}: {text_of(error)}"
+        text = f"{cell.arm.id}: its calls could not be checked: {type(error).__name__}: {text_of(error)}"
         bench.context.log(text, bench.run)
     point = cell.point if bench.request.sweep else None
     bench.flag(caveat(bench.run, each, cell.arm.id, point) for each in found)
@@ -304,7 +304,10 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
         )
     except Exception as error:
         # The earlier calls succeeded, so time the arm even without its placement.
-        bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {text_of(error)}", bench.run)
+        bench.context.log(
+            f"{cell.arm.id}: its placement could not be observed: {type(error).__name__}: {text_of(error)}",
+            bench.run,
+        )
         return None
     nodes = _by_layer(bench, cell, found.nodes)
     cell.ops = found.ops

@@ -171,7 +171,8 @@ class _Point:
             bench.reporter.say(*measure_account(bench, cell))
         except (Exception, SystemExit) as error:
             bench.context.log(
-                f"{cell.arm.id}: no account: {type(error).__name__}: {text_of(error)}", bench.run
+                f"{cell.arm.id}: its time could not be split: {type(error).__name__}: {text_of(error)}",
+                bench.run,
             )
 
     def _drop(self, cell: TimedArm, error: BaseException) -> None:

@@ -215,7 +215,7 @@ class Feed:
 def open_feed(b: Build) -> Feed:
     """Return the pipeline for the arm's variant, after reporting its facts and filling its cache."""
     if b.arm.variant == FROM_MEMORY and b.word("source") == "memory":
-        raise Unavailable("the source is already memory: use the variant prefetched")
+        raise Unavailable("the source is already in memory: use the variant prefetched")
     shape, cost = shape_of(b.values), burn(b.tf, b.integer("host_cost"))
     hold = ExitStack()
     try:
