@@ -14,7 +14,7 @@ from tests.analysis.test_roofline import CPU_ROOFS, GPU_SHEET, roofs, with_work,
 from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.bound import GpuCall, bounds
-from tuilab.analysis.bound_words import bound_words, parts_words, sweep_bound
+from tuilab.analysis.bound_words import bound_sentence, bound_words, parts_words, sweep_bound
 from tuilab.analysis.roofline import kernel_count, work_of
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
@@ -192,15 +192,40 @@ class TestGpu:
 class TestAnswer:
     def test_the_bound_says_by_how_much_a_gpu_could_win_at_most(self) -> None:
         text = answer(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
-        assert re.search(
-            r"An H100 could be at most 5\.\d+× faster \(limited by TensorFlow's dispatch overhead", text
-        )
+        limit = r"and at most 5\.\d+× \(limited by TensorFlow's dispatch overhead"
+        assert re.search(rf"An H100 would likely be 0\.\d+ to \d\.\d× as fast, {limit}", text)
         assert "Measured here:" in text
 
     def test_a_likely_range_is_printed_with_the_ceiling(self) -> None:
         state = without_gpu(0.1, Work(flop=1e10, inputs=1e4, outputs=1e4))
         text = summarise(state, against="t4").answer
-        assert re.search(r"would likely be \d+ to \d+× faster, and at most \d+(\.\d)?× \(limited by", text)
+        assert re.search(r"would likely be [\d.]+ to \d+× faster, and at most \d+(\.\d)?× \(limited by", text)
+
+    def test_a_gpu_cannot_win_if_the_host_does_the_work(self) -> None:
+        work = Work(inputs=1.0, to_host=1.0, host_only=True)
+        found = bounds(without_gpu(20e-3, work), 0, SHEETS["h100"])
+        assert {(bound.verdict, bound.limited_by) for bound in found} == {
+            ("cannot win", "the host's own work")
+        }
+        assert all(bound.expected and bound.expected[1] <= 1 for bound in found)
+
+    @pytest.mark.parametrize("op", ["Svd", "StringSplitV2"])
+    def test_no_range_is_printed_for_an_op_whose_time_is_unpredictable(self, op: str) -> None:
+        def ran(name: str) -> str:
+            state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
+            return answer(placed(state, GRAPH, e.Node(name="x", op=name, device="CPU:0", dtype="float32")))
+
+        assert "likely" in ran("MatMul") and "likely" not in ran(op)
+
+    def test_the_dispatch_time_of_the_cpu_arm_narrows_the_range(self) -> None:
+        work = Work(flop=1e6, inputs=1e4, outputs=1e4)
+        brief, lengthy = (GpuCall(work, CPU_ROOFS, "graph", dispatch_s=s).on(GPU_SHEET) for s in (0.0, 10e-3))
+        assert brief.seconds == lengthy.seconds and brief.expected_s and lengthy.expected_s
+        assert lengthy.expected_s[0] > brief.expected_s[1]
+
+    def test_uncounted_work_gives_a_reason_if_a_bound_was_asked_for(self) -> None:
+        state = measure(begun([GRAPH], gpu=False, no_gpu="none here"), {GRAPH: 1e-3})
+        assert "is unknown: the work of a call was not counted" in bound_sentence(state, "h100")
 
     def test_starting_a_call_on_a_busy_machine_makes_the_bound_a_range(self) -> None:
         state = without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
@@ -244,7 +269,7 @@ class TestAnswer:
 
     def test_a_gpu_that_was_asked_for(self) -> None:
         result = summarise(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)), against="t4")
-        assert {bound.gpu for bound in result.bounds} == {"t4"} and "A T4 could be" in result.answer
+        assert {bound.gpu for bound in result.bounds} == {"t4"} and "A T4 would likely be" in result.answer
 
     def test_a_bound_is_not_a_sample(self) -> None:
         state = without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))

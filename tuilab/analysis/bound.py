@@ -14,20 +14,22 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tuilab.analysis.reading import axes, estimate_at, family_of, measured, value_at
+from tuilab.analysis.reading import account_at, axes, estimate_at, family_of, measured, value_at
 from tuilab.analysis.roofline import (
     crossing,
     kernel_count,
     like,
     needed,
     op_count,
+    op_counts,
     overlapped,
     prepared,
     work_of,
 )
 from tuilab.analysis.words import listed
-from tuilab.model.arms import Arm, Input, Mode, family
+from tuilab.model.arms import MODES, Arm, Input, Mode, family
 from tuilab.model.datasheets import EXPECTED, SHEETS, DataSheet, name_of
+from tuilab.model.ops import HOST_ONLY, ITERATIVE
 from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
 from tuilab.model.run import ArmState, RunState
 
@@ -44,7 +46,9 @@ class GpuCall:
     host: the roofs of this host's processor; None if unknown, and launching then counts as zero. slowed: the
     roofs of a host that was never idle when they were measured, so its launch cost is too high. kernels:
     launches per call. least_s: the minimum time of the same call here, if the host does the work on any
-    device.
+    device. dispatch_s: the Python and dispatch time of the same call on this host's CPU; 0 if unknown.
+    unfused: launches per call if XLA fuses nothing. predictable: False if an op's time follows neither from
+    its work nor from its launches.
     """
 
     work: Work
@@ -56,6 +60,9 @@ class GpuCall:
     cores: int = 1
     least_s: float | None = None
     slowed: DeviceRoofs | None = None
+    dispatch_s: float = 0.0
+    unfused: int = 1
+    predictable: bool = True
 
     @property
     def on_gpu(self) -> Work:
@@ -93,11 +100,7 @@ class GpuCall:
         starting = self._starting()
         fed = self.work.host_s / (self.cores if self.work.host_parallel else 1)
 
-        def total(kernels_s: float, launches_s: float, link: float) -> float:
-            begun = max(starting, launches_s)
-            on_gpu = overlapped(begun, kernels_s, link * way_in, link * way_out, self.copied)
-            return max(fed, on_gpu, stays + link * crossed)
-
+        on_gpu = overlapped(max(starting, launches), kernels, way_in, way_out, self.copied)
         terms: dict[Limit, float] = {
             "arithmetic": arithmetic,
             "memory bandwidth": memory,
@@ -107,14 +110,12 @@ class GpuCall:
             "the ops that stay on the CPU": stays,
             "preparing the input": fed,
         }
-        quick, slow = EXPECTED.kernels
-        often = self.kernels if self.mode != "xla" else 1
         found = GpuBound(
             gpu=name_of(sheet),
             name=sheet.name,
             input="copied" if self.copied else "resident",
             mode=self.mode,
-            seconds=total(kernels, launches, 1.0),
+            seconds=max(fed, on_gpu, stays + crossed),
             arithmetic_s=arithmetic,
             memory_s=memory,
             kernels_s=kernels,
@@ -125,10 +126,9 @@ class GpuCall:
             stays_s=stays,
             stays=self.work.stays,
             limited_by=max(terms, key=lambda name: terms[name]),
-            expected_s=(
-                total(quick * kernels, often * EXPECTED.launch_s[0], EXPECTED.link[0]),
-                total(slow * kernels, often * EXPECTED.launch_s[1], EXPECTED.link[1]),
-            ),
+            expected_s=self._expected(sheet, kernels, (there, back), stays, fed)
+            if self.predictable
+            else None,
             unknown=tuple(unknown),
             fits=(work.bytes or 0.0) <= sheet.memory.value,
         )
@@ -141,9 +141,44 @@ class GpuCall:
             seconds=whole,
             host_s=self.least_s,
             limited_by="the host's own work",
-            expected_s=(whole, self.least_s + EXPECTED.link[1] * found.copies_s),
+            expected_s=(whole, self.least_s + self._expected(sheet, 0.0, (there, back), 0.0, 0.0)[1]),
             unknown=(),
         )
+
+    def _expected(
+        self, sheet: DataSheet, kernels_s: float, crosses: tuple[float, float], stays_s: float, fed_s: float
+    ) -> tuple[float, float]:
+        """Return the expected seconds of a call.
+
+        At best its parts overlap as far as those of the bound; at worst they run one after another. crosses:
+        bytes to and from the device.
+        """
+        work, ends = self.on_gpu, list[float]()
+        # In a call that only copies, each launch starts a copy.
+        only_copies = not work.flop and (work.to_device or work.to_host)
+        ways = [size for size in crosses if size]
+        stayed = sum(stay.to_host + stay.to_device for stay in self.work.stays)
+        for end in (0, 1):
+            slow = end == 1
+            starting = max(EXPECTED.start[end] * self._starting(), EXPECTED.dispatch[end] * self.dispatch_s)
+            often = self.kernels if self.mode != "xla" else self.unfused if slow else 1
+            launching = often * EXPECTED.launch_s[end] + work.serial * EXPECTED.iteration_s[end]
+
+            def crossing_s(size: float, end: int = end, slow: bool = slow) -> float:
+                rate = EXPECTED.link[end] / sheet.link.value
+                return size * max(rate, 1 / EXPECTED.pageable) if slow else size * rate
+
+            copies = (self.kernels if only_copies else len(ways)) * EXPECTED.copy_s[end]
+            there, back = (crossing_s(size) for size in crosses)
+            computing = EXPECTED.kernels[end] * kernels_s
+            if slow:
+                on_gpu = starting + launching + computing + copies + there + back
+                ends.append(fed_s + on_gpu + stays_s + crossing_s(stayed))
+            else:
+                begun = max(starting, launching)
+                on_gpu = overlapped(begun, computing, copies + there, back, self.copied)
+                ends.append(max(fed_s, on_gpu, stays_s + crossing_s(stayed)))
+        return ends[0], ends[1]
 
     def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
         """Return the minimum seconds of arithmetic, of memory access, and of all kernels in sequence."""
@@ -215,6 +250,9 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         timed = estimate_at(here, point)
         if work.on_host and timed is not None and family_of(here, point) == "CPU":
             floor_s = timed.interval[0] if timed.interval else timed.median
+    seen = {op for other in like(state, arm) for op in op_counts(other, point)}
+    on_cpu = next((a for a in tried if a.cells.get(point)), None)
+    known = account_at(on_cpu, point) if on_cpu is not None else None
     roofs = state.roofs.get(machine.key)
     own = roofs.devices.get("CPU:0") if roofs else None
     busy = roofs is not None and roofs.busy
@@ -228,6 +266,9 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         kernels=kernel_count(state, arm, point),
         cores=max(1, machine.cores),
         least_s=floor_s,
+        unfused=max(kernel_count(state, msgspec.structs.replace(arm, mode=mode), point) for mode in MODES),
+        predictable=not seen & ITERATIVE and not (seen & HOST_ONLY) - {stay.op for stay in work.stays},
+        dispatch_s=sum(p.seconds for p in known.parts if p.phase in ("python", "dispatch")) if known else 0.0,
     )
 
 
@@ -303,6 +344,8 @@ def _compared(
     high = timed.interval[1] if timed.interval else timed.median
     wins = found.seconds < high and found.fits and call.least_s is None
     expected_s = found.expected_s or (found.seconds, found.seconds)
+    if call.least_s is not None:  # a GPU only adds copies, however noisy the arm was
+        expected_s = max(expected_s[0], timed.median), max(expected_s[1], timed.median)
     return msgspec.structs.replace(
         found,
         at_most=timed.median / found.seconds,

@@ -66,6 +66,8 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     others = leads(state, point)[1:] if state.model is not None else []
     arms = [lead, *(o for o in others if o.arm.variant != lead.arm.variant and o.arm.dtype == lead.arm.dtype)]
     found = [bounds_of_arm(state, arm, point, sheet) for arm in arms]
+    if against and not any(found):
+        return f"The best case on {article(sheet)} is unknown: the work of a call was not counted."
     several = sum(any(map(_open, bounds)) for bounds in found) > 1
     text = ""
     for arm, bounds in zip(arms, found, strict=True):
@@ -142,7 +144,8 @@ def _clause(bound: GpuBound) -> str:
     if not likely:
         return f"could be {most} faster (limited by {_limit(bound)})"
     if bound.expected is not None and bound.expected[1] <= 1:
-        return f"would likely be slower ({likely} as fast), and {most} faster (limited by {_limit(bound)})"
+        tail = f", and {most} faster" if (bound.at_most or 0.0) > 1 else ""
+        return f"would likely be slower ({likely} as fast){tail} (limited by {_limit(bound)})"
     word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
     return f"would likely be {likely} {word}, and {most} (limited by {_limit(bound)})"
 
@@ -180,7 +183,8 @@ def _stays(bound: GpuBound) -> str:
     if not bound.stays:
         return ""
     ops = [stay.op for stay in sorted(bound.stays, key=lambda stay: -(stay.seconds or 0.0))]
-    return f"; {listed(ops[:3])} stay{'s' if len(ops) == 1 else ''} on the CPU ({seconds(bound.stays_s)})"
+    took = seconds(bound.stays_s) if bound.stays_s else "a few µs"  # too short for the profiler
+    return f"; {listed(ops[:3])} stay{'s' if len(ops) == 1 else ''} on the CPU ({took})"
 
 
 def _have_same_words(a: GpuBound, b: GpuBound) -> bool:

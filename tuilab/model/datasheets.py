@@ -86,14 +86,26 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """Published timings divided by their bounds: the smallest and largest factor for each term."""
+    """The least and the most that each term takes in practice: published timings, and those of one H100."""
 
     kernels: tuple[float, float]
     """Factors for arithmetic and memory, from published timings of whole workloads."""
+    start: tuple[float, float]
+    """Factors for the dispatch of an empty call, as measured on the host."""
+    dispatch: tuple[float, float]
+    """Factors for the Python and dispatch time of the same call on the CPU."""
     launch_s: tuple[float, float]
     """Seconds of a kernel launch."""
+    iteration_s: tuple[float, float]
+    """Seconds by which an iteration of a loop waits for the host."""
     link: tuple[float, float]
     """Factors for copies over the link."""
+    pageable: float
+    """Bytes/s of the slowest copies, to or from pageable host memory."""
+    copy_s: tuple[float, float]
+    """Seconds to start a copy."""
+    measured: str
+    """The source of the figures that are not published, or its key."""
 
 
 class _Table(msgspec.Struct, frozen=True):

@@ -1,0 +1,116 @@
+"""Statements about the recordings from an H100 (tests/recordings/h100), compared with what it did."""
+
+import gzip
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.contradictions.collected import contradictions
+from tests.emulated_gpu.sentences import measured_by_id, order
+from tests.made import folded
+from tests.workloads.test_presets import PRESETS
+from tuilab.analysis.bound import bounds_of_arm, leads
+from tuilab.analysis.bound_words import bound_sentence
+from tuilab.analysis.reading import estimate_at, summary_point
+from tuilab.analysis.summary import summarise
+from tuilab.history.recording import read
+from tuilab.model.arms import family
+from tuilab.model.datasheets import SHEETS
+from tuilab.model.roofline import GpuBound, Roofs
+from tuilab.model.run import RunState
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import HOST
+from tuilab.profile.xplane import read as read_profile
+
+HERE = Path(__file__).parents[1] / "recordings" / "h100"
+NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
+NOISE = 1.1
+"""Factor by which a median may differ from the machine's usual time: its intervals are about that wide."""
+
+
+@cache
+def unpacked(name: str) -> bytes:
+    return gzip.decompress((HERE / name).read_bytes())
+
+
+@pytest.fixture(params=NAMES)
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> RunState:
+    """Yield each recorded run with the machine's roofs."""
+    file = tmp_path / "run.jsonl"
+    file.write_bytes(unpacked(f"{request.param}.jsonl.gz"))
+    state = folded(*read(file))
+    assert state.machine is not None
+    roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
+    state.roofs[state.machine.key] = msgspec.structs.replace(roofs, machine=state.machine.key)
+    return state
+
+
+def compared(state: RunState) -> list[tuple[GpuBound, float]]:
+    """Return each bound that follows from a CPU arm, and the seconds of the fastest such arm on the H100."""
+    found = []
+    for point in [point.index for point in state.points] or [0]:
+        for lead in leads(state, point):
+            for bound in bounds_of_arm(state, lead, point, SHEETS["h100"]):
+                took_s = [
+                    timed.median
+                    for arm in state.arms.values()
+                    if family(arm.arm.device) == "GPU"
+                    and (arm.arm.variant, arm.arm.dtype) == (bound.variant, bound.dtype)
+                    and arm.arm.input == bound.input
+                    and (timed := estimate_at(arm, point)) is not None
+                ]
+                if took_s:
+                    found.append((bound, min(took_s)))
+    return found
+
+
+def test_the_h100_is_never_faster_than_its_bound(state: RunState) -> None:
+    pairs = compared(state)
+    assert pairs and all(took_s > bound.seconds for bound, took_s in pairs)
+    assert all(bound.measured_s and bound.at_most for bound, _ in pairs)
+
+
+def test_the_likely_range_contains_what_the_h100_did(state: RunState) -> None:
+    for bound, took_s in compared(state):
+        if bound.expected is None or bound.measured_s is None or bound.expected[0] == bound.at_most:
+            continue  # no range is printed
+        low, high = bound.expected
+        assert low / NOISE <= bound.measured_s / took_s <= high * NOISE, (bound.mode, bound.variant)
+
+
+def test_no_statement_contradicts_another(state: RunState) -> None:
+    assert contradictions(state, PRESETS[state.preset].claims if state.preset else ()) == []
+
+
+def test_the_answer_orders_the_arms_as_they_were_measured(state: RunState) -> None:
+    point = summary_point(state)
+    assert list(order(summarise(state), measured_by_id(state, point), point)) == []
+
+
+def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_bytes(unpacked("string-ops.jsonl.gz"))
+    state = folded(*read(file))
+    assert "likely" not in bound_sentence(state, "h100")
+    stalled = [found for found in summarise(state).diagnosis if found.code == "stalled"]
+    assert [found.arm for found in stalled] == ["gpu0.graph.resident"] and "StringSplitV2" in stalled[
+        0
+    ].message
+
+
+def test_the_doctor_found_nothing_wrong() -> None:
+    told = json.loads((HERE / "doctor.json").read_bytes())
+    assert (told["gpu_visible"], told["code"], told["mend"]) == (True, "well", "")
+    assert {probe["status"] for probe in told["probes"]} <= {"ok", "skip", "warn"}
+
+
+def test_the_profile_shows_three_kernels_and_a_copy_per_call() -> None:
+    recording = read_profile(unpacked("stft-small.xplane.pb.gz"))
+    on_gpu = [seen for seen in activity(recording.lines).events if recording.lines[seen.lane].device != HOST]
+    assert {recording.lines[seen.lane].device for seen in on_gpu} == {"GPU:0"}
+    kinds = Counter(str(seen.meaning.phase) for seen in on_gpu)
+    assert kinds["copy"] > 50 and kinds["compute"] == 3 * kinds["copy"] == 0.75 * kinds.total()
