@@ -1,11 +1,15 @@
 """Caveats about figures are put in words, and given only if justified."""
 
+from unittest.mock import MagicMock
+
 import pytest
 
 from tests.worker.measure.simulated import QUICK, Simulation
 from tuilab.analysis.caveats import Pressure
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import Scenario
 from tuilab.model.telemetry import GpuProcess
-from tuilab.worker.measure import interference
+from tuilab.worker.measure import interference, run
 from tuilab.worker.measure.bench import TimedArm, Warmth
 from tuilab.worker.measure.caveats import of_cell, of_run
 from tuilab.worker.measure.interference import GpuWatch
@@ -108,6 +112,23 @@ def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pyte
         "GPU:0 was at its power limit for 20% of the time",
     )
     assert shared.message == "GPU:0 is shared: python (2.00 GB) used it during the run"
+
+
+def test_measuring_the_roofs_does_not_count_as_throttling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An H100 that was idle in the run reached its power limit in the roofs' products."""
+    order: list[str] = []
+    silent = ("_start_event", "_present", "grid", "of_gpus", "of_run", "kept_memory", "of_clock", "reached")
+    for name in silent:
+        monkeypatch.setattr(run, name, lambda *_: [])
+    for name in ("measure_points", "measure_roofs"):
+        monkeypatch.setattr(run, name, lambda *_, name=name: order.append(name))
+    bench = MagicMock(starts=None, state=MagicMock(model=None))
+    bench.gpus.flags = lambda run: order.append("flags")
+    monkeypatch.setattr(run, "_bench", lambda *_: bench)
+    monkeypatch.setattr(run, "_wanting", lambda *_: True)
+    request = Measure(id="r", scenario=Scenario("stft", {}), arms=(), budget=QUICK, roofs=())
+    run.measure(MagicMock(), request)
+    assert order == ["measure_points", "flags", "measure_roofs"]
 
 
 def test_without_a_gpu_no_throttling_is_examined() -> None:

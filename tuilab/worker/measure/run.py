@@ -11,7 +11,7 @@ import msgspec
 from tuilab.analysis.roofline import raised, with_starts
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
-from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
+from tuilab.model.events import Caveat, Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
 from tuilab.model.roofline import BUSY, ROOFS_S, Roofs
@@ -50,8 +50,13 @@ def measure(context: Context, request: Request) -> None:
     bench.flag(of_gpus(bench))
     status: Ending = "ok"
     due = False
+    slowed: list[Caveat] = []
     try:
-        measure_points(bench, points, _present(bench), limit_s(request))
+        try:
+            measure_points(bench, points, _present(bench), limit_s(request))
+        finally:
+            # Measuring the roofs may bring a GPU to its power limit, which did not slow the arms.
+            slowed = bench.gpus.flags(bench.run)
         if bench.state.model is not None and request.worker == 0:
             bench.reporter.say(ModelOpened(run=request.id, model=by_trying(bench, bench.state.model)))
         due = request.roofs is not None and request.worker == 0 and _wanting(bench, known)
@@ -68,7 +73,7 @@ def measure(context: Context, request: Request) -> None:
             bench.reporter.say(RoofsKnown(run=request.id, roofs=shorter))
     bench.reporter.holding = False
     bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
-    bench.flag(bench.gpus.flags(bench.run))
+    bench.flag(slowed)
     bench.flag(kept_memory(bench))
     bench.flag(of_clock(bench.run, time.time() - begun_wall, time.monotonic() - begun))
     bench.reporter.say(
