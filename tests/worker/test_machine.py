@@ -1,12 +1,15 @@
 """The worker's report about its GPUs, with a fake TensorFlow."""
 
+import json
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tuilab.model.arms import Arm
+from tuilab.model.datasheets import SHEETS
 from tuilab.model.machine import Device
 from tuilab.worker import machine
 from tuilab.worker.confinement import HELD
@@ -14,8 +17,9 @@ from tuilab.worker.gpus import Gpus
 from tuilab.worker.machine import buses, created, from_ptx
 from tuilab.worker.measure import prepare
 from tuilab.worker.measure.caveats import of_gpus
-from tuilab.worker.roofs import roofed
+from tuilab.worker.roofs import array_bytes, roofed
 
+RECORDINGS = Path(__file__).parents[1] / "recordings"
 BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
 """The list in `tf.sysconfig.get_build_info` of TensorFlow 2.21."""
 
@@ -144,3 +148,11 @@ def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch
         assert asked == ["0"]
     finally:
         created.cache_clear()
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_the_triad_takes_longer_than_the_start_of_its_call(name: str) -> None:
+    gpu = SHEETS[name]
+    arrays = 3 * array_bytes(int(gpu.memory.value))
+    h100 = json.loads((RECORDINGS / "h100" / "roofs.json").read_bytes())["devices"]["GPU:0"]
+    assert arrays / gpu.bandwidth.value > 5 * h100["launch_s"]["xla"] and arrays < 0.1 * gpu.memory.value

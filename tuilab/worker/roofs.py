@@ -65,7 +65,8 @@ def measure_roofs(context: Context, seconds: float, check: Check) -> Roofs:
     every = Stopwatch(tf.test.experimental.sync_devices)
     devices = roofed(context)
     busy = _Busy()
-    found = {name: _device(tf, name, seconds / len(devices), check) for name in devices}
+    memory = {device.name: device.memory for device in context.machine.devices}
+    found = {name: _device(tf, name, seconds / len(devices), check, memory.get(name, 0)) for name in devices}
     check()
     noise = noise_of(context, NOISE_RUNS)
     return Roofs(
@@ -101,7 +102,7 @@ class _Busy:
         return min(1.0, max(0.0, (whole - idle - own) / whole)) if whole > 0 else 0.0
 
 
-def _device(tf: Any, name: str, seconds: float, check: Check) -> DeviceRoofs:
+def _device(tf: Any, name: str, seconds: float, check: Check, memory_bytes: int) -> DeviceRoofs:
     """Measure one device in about `seconds`: a third for memory, half for matrix products."""
     stopwatch = Stopwatch(sync_of(tf, name))
     if family(name) == "CPU":
@@ -109,7 +110,7 @@ def _device(tf: Any, name: str, seconds: float, check: Check) -> DeviceRoofs:
         peaks = _peaks(tf, stopwatch, name, CPU_DTYPES, seconds / 2, check)
         link = None
     else:
-        memory, triad = _gpu_memory(tf, stopwatch, name)
+        memory, triad = _gpu_memory(tf, stopwatch, name, memory_bytes)
         peaks = _peaks(tf, stopwatch, name, GPU_DTYPES, seconds / 2, check)
         link = _link(tf, stopwatch, name)
     starts = Starts(tf, name)
@@ -203,8 +204,19 @@ class _Arrays:
 # GPU memory and link.
 
 
-def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryRoof, ...], float]:
-    count = 64 * 2**20 // 4
+def array_bytes(memory: int) -> int:
+    """Return the size of an array that a GPU with that memory needs much longer to read than TensorFlow
+    takes to start a call.
+
+    With arrays of 64 MiB, starting the call took an H100 120 µs, longer than the kernel.
+    """
+    return max(64 * 2**20, min(2 * 2**30, memory // 64))
+
+
+def _gpu_memory(
+    tf: Any, stopwatch: Stopwatch, name: str, memory: int
+) -> tuple[tuple[MemoryRoof, ...], float]:
+    count = array_bytes(memory) // 4
     with tf.device(f"/{name}"):
         b, c = tf.fill((count,), 1.0), tf.fill((count,), 2.0)
         try:
