@@ -95,7 +95,7 @@ async def test_a_shortened_answer_still_says_what_a_gpu_could_give(tmp_path: Pat
         assert gpu not in text(app), "nothing is known of it yet"
         report_run(app)
         await press(pilot, app, "w")
-        assert re.search(rf"{gpu} [0-9.,]+ to [0-9.,]+×  A: more", text(app))
+        assert re.search(rf"{gpu} [0-9.,]+–[0-9.,]+×  A: more", text(app))
         await press(pilot, app, "A")
         whole = str(app.screen.query_one(Static).content)
         assert gpu not in whole and "An H100 would likely be" in whole

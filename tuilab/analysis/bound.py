@@ -303,12 +303,25 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
 def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
     """Return the bounds for one measured arm, with resident input first."""
     best: dict[str, tuple[GpuBound, GpuCall]] = {}
+    likely: dict[str, tuple[float, float]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
         found = call.on(sheet)
+        if found.expected_s is not None:  # the fastest mode counts
+            known = likely.get(found.input, found.expected_s)
+            likely[found.input] = min(known[0], found.expected_s[0]), min(known[1], found.expected_s[1])
         if found.input not in best or found.seconds < best[found.input][0].seconds:
             best[found.input] = found, call
     return [
-        _compared(state, lead, point, *best[name], sheet) for name in ("resident", "copied") if name in best
+        _compared(
+            state,
+            lead,
+            point,
+            msgspec.structs.replace(best[name][0], expected_s=likely.get(name)),
+            best[name][1],
+            sheet,
+        )
+        for name in ("resident", "copied")
+        if name in best
     ]
 
 

@@ -199,7 +199,7 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Return the usual GPU's `bound_sentence` in a few words, such as `H100: likely 4 to 15×`; "" if there is
+    """Return the usual GPU's `bound_sentence` in a few words, such as `H100: likely 4–15×`; "" if there is
     none.
     """
     point = summary_point(state)
@@ -217,7 +217,7 @@ def bound_words(state: RunState) -> str:
         return f"{sheet.name}: at most {significant(best.busy[1], 2)}×" if best.busy[1] <= MOST_TIMES else ""
     if (best.at_most or 0.0) > MOST_TIMES:
         return f"{sheet.name}: far faster"
-    likely = _likely(best)
+    likely = _likely(best).replace(" to ", "–")  # on 80 columns, little else fits into the line
     return (
         f"{sheet.name}: likely {likely}" if likely else f"{sheet.name}: at most {times(best.at_most or 0.0)}"
     )
