@@ -14,14 +14,21 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tuilab.analysis.reading import account_at, axes, estimate_at, family_of, measured, value_at
+from tuilab.analysis.reading import (
+    account_at,
+    axes,
+    estimate_at,
+    family_of,
+    measured,
+    op_counts,
+    value_at,
+)
 from tuilab.analysis.roofline import (
     crossing,
     kernel_count,
     like,
     needed,
     op_count,
-    op_counts,
     overlapped,
     prepared,
     work_of,
