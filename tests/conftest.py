@@ -284,7 +284,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark slow tests and those that start TensorFlow; deselect other tiers and the long tests."""
+    """Mark slow tests and those that start TensorFlow; deselect other tiers and the long tests.
+
+    With `--snapshot-update`, also deselect the tests without snapshots.
+    """
     for item in items:
         slow = item.nodeid.removeprefix("tests/").startswith(SLOW) or item.get_closest_marker("real_worker")
         if slow or not TENSORFLOW.isdisjoint(getattr(item, "fixturenames", ())):
@@ -296,6 +299,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         long = item.get_closest_marker("long") and not config.getoption("--long")
         wanted = not long and (tier == "all" or quick(item) == (tier == "quick"))
+        if config.getoption("update_snapshots"):
+            wanted = wanted and "snapshot" in getattr(item, "fixturenames", ())
         (kept if wanted else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
