@@ -257,7 +257,7 @@ def formats_page() -> str:
         run=table(result.RunResult), arm=table(result.ArmResult), page=table(program.Page),
         finding=table(program.Bottleneck), events=_lines(events_of), requests=_lines(requests_of),
     )  # fmt: skip
-    return re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", page)  # what a field holds is in the schema
+    return re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", page)  # omit links between the tables
 
 
 def _lines(parts: tuple[type, ...]) -> str:

@@ -9,9 +9,9 @@ an idle host. FILE keeps the measurements of every process, so that runs can be 
 that of all processes of all runs. *One process* is the interval of a run's first process, which holds only
 for that process and minute and is labelled as such. *Reshuffled*: the same processes assigned to runs at
 random, a hundred times. If these cover the truth more often, the machine changed between runs, which no
-one-minute run can show; the share of variance between runs is given below. Width: the half-width over the
-median, as the median of the runs. *Six runs* is the range that tuilab reports from the sixth run with the
-same settings on; every six consecutive runs form such a range here.
+one-minute run can show; the share of variance between runs is given below. Half-width: the half-width as a
+share of the median; the table shows the median over the runs. *Six runs* is the range that tuilab reports
+from the sixth run with the same settings on; every six consecutive runs form such a range here.
 """
 
 import math

@@ -2,13 +2,13 @@
 
   python -m tests.benchmarks.time_to_answer [--write]
 
-Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU.
-Fair comparisons are one process against one (`quick` and a warm worker against torch.utils.benchmark, which
-stops at 2%) and several processes against several (`standard`, which forks them if possible, against pyperf
-with its default of twenty fresh ones). The machine's roofs, which the very first run measures, are known. *To
-the same ±*: the factor by which pyperf's time would grow to reach the listed half-width, which shrinks with
-the square root of its processes (at least six). pyperf and torch are included if installed. `--write` writes
-the table to `time_to_answer.md`.
+Each tool measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the
+CPU. Fair comparisons are one process against one (`quick` and a warm worker against torch.utils.benchmark,
+which stops at 2%) and several processes against several (`standard`, which forks them if possible, against
+pyperf with its default of twenty fresh ones). The machine's roofs, which the very first run measures, are
+known. *To the same ±*: the factor by which pyperf's time would grow to reach the listed half-width, which
+shrinks with the square root of its processes (at least six). pyperf and torch are included if installed.
+`--write` writes the table to `time_to_answer.md`.
 """
 
 import importlib.util
@@ -46,7 +46,7 @@ stft(signal)
 """
 STATEMENT = "stft(signal)"
 WARM = 3
-"""Number of answers that a warm worker gives each time."""
+"""Number of measurements that a warm worker makes each time the benchmark runs."""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """The methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""The text that a user types for each capitalised placeholder in the papers."""
+"""The text that a user types for each capitalised placeholder in the Markdown pages."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
-    """Yield each command line in a shell block or back quotes, with its paper."""
+    """Yield each command line in a shell block or back quotes, with the page that contains it."""
     for paper in PAPERS:
         text = (CHECKOUT / paper).read_text(encoding="utf-8")
         lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]

@@ -1,4 +1,4 @@
-"""The papers are correct: references are up to date, links are valid, commands exist, and local
+"""The Markdown pages are correct: references are up to date, links are valid, commands exist, and local
 commands run.
 """
 
@@ -23,7 +23,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PYTHON = Path(sys.executable)
 
-# Commands as in the papers, run in this order in one folder.
+# Commands from the Markdown pages, run in this order in one folder.
 RUN = (
     "tuilab --version",
     "tuilab --help",
@@ -151,7 +151,7 @@ def test_the_references_match_the_program() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield every `tuilab …` in a shell block or back quotes, with its paper."""
+    """Yield every `tuilab …` in a shell block or back quotes, with the page that contains it."""
     for paper in PAPERS:
         if paper.name == "CHANGELOG.md":
             continue

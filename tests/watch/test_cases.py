@@ -1,5 +1,5 @@
-"""Programs in ../shared/cases/watch: `tuilab watch --json` answers each as its first line says, as the first
-or second finding.
+"""Programs in ../shared/cases/watch: For each, the first or second finding of `tuilab watch --json` is the
+one that the program's first line states.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,9 @@
 
 The bound comes from the data sheet, the counted work and this host. Kernels of a graph run one after another,
 each limited by its arithmetic, its bytes and its launch. XLA may fuse kernels, so for XLA only the program's
-totals and the trips of its loops count. Ops without a GPU kernel stay on the CPU at their measured time, and
-the data they exchange with the GPU crosses the bus. TensorFlow's launch cost is measured on this host.
+total arithmetic and bytes and the iterations of its loops count. Ops without a GPU kernel stay on the CPU at
+their measured time, and the data they exchange with the GPU crosses the bus. TensorFlow's launch cost is
+measured on this host.
 
 A bound is not a forecast: `expected_s` scales each term by the efficiency that published timings reached
 (`EXPECTED` in model/datasheets.py, docs/gpu-bounds.md).
@@ -43,7 +44,7 @@ from tuilab.model.run import ArmState, RunState
 ALMOST = 1.05
 """A bound of at most this multiple of a measured time counts as equal to that time."""
 START_MATTERS_S = 10e-3
-"""Seconds. TensorFlow's launch cost, hundreds of µs on a slow host, does not matter to a longer bound."""
+"""Seconds. For longer bounds, TensorFlow's launch cost (hundreds of µs on a slow host) does not matter."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,9 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms to bound for a CPU arm: GPU arms of the run, or else the CPU arm moved to a GPU."""
+    """Return the GPU arms to compare with a CPU arm: GPU arms of the run, or else the CPU arm
+    moved to a GPU.
+    """
 
     def alike(arm: Arm) -> bool:
         return (arm.dtype, arm.variant, arm.host) == (of.arm.dtype, of.arm.variant, of.arm.host)

@@ -121,7 +121,9 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Return the mode for a bound limited by launches, because XLA and CUDA graphs launch fewer kernels."""
+    """Return the arm's mode if launches limit its bound: with XLA or CUDA graphs, it would launch fewer
+    kernels.
+    """
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"

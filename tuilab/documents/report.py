@@ -1,5 +1,5 @@
-"""The result of reading a document: for the app, the text with findings by line; for scripts, the object of
-`check`.
+"""The result of reading a document: for the app, the text with findings by line; for scripts, the JSON object
+that `check` prints.
 """
 
 from collections.abc import Sequence

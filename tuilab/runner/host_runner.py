@@ -41,10 +41,10 @@ class HostRunner(Protocol):
         """Stop a run."""
 
     async def close(self) -> None:
-        """End its workers."""
+        """End the workers."""
 
     def kill_now(self) -> None:
-        """Kill its workers without waiting."""
+        """Kill the workers without waiting."""
 
 
 def supervise(
