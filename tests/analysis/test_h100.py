@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tempfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -37,12 +38,19 @@ def unpacked(name: str) -> bytes:
     return gzip.decompress((HERE / name).read_bytes())
 
 
+@cache
+def recorded(name: str) -> RunState:
+    """Return a recorded run."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(unpacked(f"{name}.jsonl.gz"))
+        file.flush()
+        return folded(*read(Path(file.name)))
+
+
 @pytest.fixture(params=NAMES)
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> RunState:
+def state(request: pytest.FixtureRequest) -> RunState:
     """Yield each recorded run with the machine's roofs."""
-    file = tmp_path / "run.jsonl"
-    file.write_bytes(unpacked(f"{request.param}.jsonl.gz"))
-    state = folded(*read(file))
+    state = recorded(request.param)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
     state.roofs[state.machine.key] = msgspec.structs.replace(roofs, machine=state.machine.key)
@@ -91,15 +99,25 @@ def test_the_answer_orders_the_arms_as_they_were_measured(state: RunState) -> No
     assert list(order(summarise(state), measured_by_id(state, point), point)) == []
 
 
-def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted(tmp_path: Path) -> None:
-    file = tmp_path / "run.jsonl"
-    file.write_bytes(unpacked("string-ops.jsonl.gz"))
-    state = folded(*read(file))
+def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted() -> None:
+    state = recorded("string-ops")
     assert "likely" not in bound_sentence(state, "h100")
     stalled = [found for found in summarise(state).diagnosis if found.code == "stalled"]
     assert [found.arm for found in stalled] == ["gpu0.graph.resident"] and "StringSplitV2" in stalled[
         0
     ].message
+
+
+def test_a_cpu_arm_that_used_the_gpu_says_so() -> None:
+    """On the H100, the CPU's graph of many pieces returned its results through the GPU."""
+    flagged = {
+        arm.label: flag.message
+        for arm in summarise(recorded("many-copies")).arms
+        for flag in arm.flags
+        if flag.code == "other-device"
+    }
+    assert list(flagged) == ["CPU graph pieces"]
+    assert "257 ops of a call (Identity) ran on GPU:0" in flagged["CPU graph pieces"]
 
 
 def test_the_doctor_found_nothing_wrong() -> None:

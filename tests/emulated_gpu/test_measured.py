@@ -9,7 +9,7 @@ from tests.conftest import Worker
 from tests.emulated_gpu.runs import caveats, measure, repeat
 from tuilab.model import events
 from tuilab.model.account import Account
-from tuilab.model.arms import Arm
+from tuilab.model.arms import Arm, Mode
 from tuilab.model.events import Event, Node
 from tuilab.model.explain import ExplainOp, OpExplanation
 from tuilab.model.profile import Profile, ProfileArm
@@ -144,9 +144,12 @@ def test_a_copy_takes_the_time_of_the_link(gpu_worker: Worker) -> None:
     assert not [e for e in seen if isinstance(e, events.ArmStatus) and e.status != "ok"]
 
 
-def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(gpu_worker: Worker) -> None:
-    """If no device was requested, a visible GPU would make the copy."""
-    arm = Arm("CPU:0", "eager", "resident", "", "block")
-    values = {"bytes": 2**16, "pieces": 4, "direction": "to device"}
+@pytest.mark.parametrize(("mode", "variant"), [("eager", "block"), ("graph", "pieces")])
+def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(
+    gpu_worker: Worker, mode: Mode, variant: str
+) -> None:
+    """If no device was requested, a visible GPU would make the copy or return the results."""
+    arm = Arm("CPU:0", mode, "resident", "", variant)
+    values = {"bytes": 2**16, "pieces": 256, "direction": "to device"}
     _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)
     assert {n.device for n in nodes(state, arm, "op")} == {"CPU:0"}

@@ -35,7 +35,7 @@ from tuilab.analysis.reading import (
     value_at,
 )
 from tuilab.analysis.roofline_words import against_roof
-from tuilab.analysis.summary_words import at_place, elsewhere_words, together_sentence
+from tuilab.analysis.summary_words import at_place, elsewhere_words, together_sentence, visiting_words
 from tuilab.analysis.sweeps import are_comparable, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
@@ -211,6 +211,8 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
         lines.insert(0, CaveatLine("undisturbed", apart.sentence))
     if elsewhere(arm, point):
         lines.insert(0, CaveatLine("other-device", elsewhere_words(arm, point)))
+    if visiting := visiting_words(arm, point):
+        lines.insert(0, CaveatLine("other-device", visiting))
     if beyond := beyond_peak(state, arm, point):
         lines.insert(0, CaveatLine(VANISHED, beyond))
     return tuple(dict.fromkeys(lines))

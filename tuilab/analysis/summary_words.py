@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.reading import by_rounds, device_of, estimate_at
+from tuilab.analysis.reading import by_rounds, device_of, estimate_at, nodes_at
 from tuilab.analysis.words import listed
+from tuilab.model.arms import family
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import median_of
+from tuilab.model.quantity import median_of, plural
 from tuilab.model.run import ArmState
 
 
@@ -33,6 +34,22 @@ def _difference(slowdown: RatioEstimate) -> str:
 def elsewhere_words(arm: ArmState, point: int) -> str:
     """Describe an arm that computed on a device other than the requested one."""
     return f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
+
+
+def visiting_words(arm: ArmState, point: int) -> str:
+    """Describe the ops of a CPU arm that ran on a GPU; "" if there are none.
+
+    A tf.Variable that was made outside of the function is on a visible GPU.
+    """
+    ops = [n for n in nodes_at(arm, point) if n.kind == "op" and family(n.device) == "GPU"]
+    if family(arm.arm.device) != "CPU" or not ops:
+        return ""
+    number = sum(op.count for op in ops)
+    names = sorted({op.op for op in ops})
+    return (
+        f"{plural(number, 'op')} of a call ({listed(names[:3])}) ran on {ops[0].device}, so each call copies "
+        "data from or to it"
+    )
 
 
 def at_place(values: Mapping[str, Value], message: str) -> str:

@@ -1,6 +1,7 @@
 """Copies between host and device: one block compared with many pieces of the same total size."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from tuilab.model.arms import Arm, family
@@ -82,9 +83,12 @@ def build(b: Build) -> Case:
         tensors = [tf.identity(tf.convert_to_tensor(piece)) for _ in range(pieces)]
     b.progress("pieces made", pieces, pieces)
     copy = b.compiled(_copy(b, direction))
+    on_host = family(b.arm.device) == "CPU"
 
     return Case(
         call=lambda: copy(*tensors),
+        # Without it, a graph with many results returns them through a visible GPU.
+        scope=lambda: tf.device(b.host) if on_host else nullcontext(),
         device=observed(tf, b.device),
         copies=True,
         function=copy,
