@@ -217,12 +217,12 @@ def formats_page() -> str:
 
         {{finding}}
 
-        With several programs, the object is another one: schema `watch-several`.
+        For several programs, `watch` prints a different object (schema `watch-several`).
 
         ## Other commands
 
         `sweep`, `resume` and `export --format json` print the object of `run`. `explain` and `doctor` have schemas of their
-        own; of an op instead of a preset it is `explain-op`.
+        own; `explain` of an op instead of a preset has the schema `explain-op`.
 
         ## Recordings
 

@@ -730,7 +730,7 @@ def gpu_older_than_build(f: Findings) -> Cause | None:
         "gpu-too-old",
         f"{old[0].description or old[0].name} is too old: its compute capability is "
         f"{old[0].compute_capability},"
-        f" this TensorFlow is built for {built[0][0]}.{built[0][1]} and higher",
+        f" but this TensorFlow is built for {built[0][0]}.{built[0][1]} and higher",
         fixes.other_machine("a machine with a newer GPU"),
     )
 

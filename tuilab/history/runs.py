@@ -408,7 +408,7 @@ class Runs:
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
-            raise sqlite3.OperationalError(f"its disk cannot read it: {why}")
+            raise sqlite3.OperationalError(f"the disk cannot read it: {why}")
         self._readable = True
 
     def _unread(self, run: str, what: str, error: Exception) -> e.Log:

@@ -95,16 +95,16 @@ def _check(
         return
     one, other = pair
     if None not in (one.dtype, other.dtype) and one.dtype != other.dtype:
-        detail = f"{name} gets {one.dtype} and {other.dtype}, and TensorFlow converts neither: this raises"
+        detail = f"{name} gets {one.dtype} and {other.dtype}, and TensorFlow converts neither: this fails"
         interpreter.misfit("state", line, detail, f"Convert both to {one.dtype}, with dtype= or tf.cast.")
     elif sides is not None:
         if sides[0][-1] != sides[1][-2] and None not in (sides[0][-1], sides[1][-2]):
-            detail = f"{name} gets {sides[0]} and {sides[1]}, whose inner dimensions differ: this raises"
+            detail = f"{name} gets {sides[0]} and {sides[1]}, whose inner dimensions differ: this fails"
             interpreter.misfit(
                 "state", line, detail, "Transpose one of them, or make the inner dimensions equal."
             )
     elif one.shape is not None and other.shape is not None and _clash(one.shape, other.shape):
-        detail = f"{name} gets shapes {one.shape} and {other.shape}, which do not broadcast: this raises"
+        detail = f"{name} gets shapes {one.shape} and {other.shape}, which do not broadcast: this fails"
         interpreter.misfit("state", line, detail, "Use tensors whose dimensions are equal, or 1.")
 
 
@@ -116,7 +116,7 @@ def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], 
         return
     if whole.dtype not in ("int32", "int64") or not _is_sure(interpreter, whole, graph=True):
         return
-    detail = f"{name} gets {whole.dtype} and {number.value}, which is not an integer: this raises"
+    detail = f"{name} gets {whole.dtype} and {number.value}, which is not an integer: this fails"
     interpreter.misfit(
         "state", line, detail, f"Write {number.value:g} without a decimal point, or cast the tensor."
     )
