@@ -122,7 +122,7 @@ def report(runs: Sequence[Sequence[Process]]) -> str:
     )
     spread = statistics.pstdev([_log(p[0]) for p in every])
     return (
-        "\n".join(lines) + f"\n\nProcesses' medians scatter by {spread:.1%}; "
+        "\n".join(lines) + f"\n\nThe medians of the processes scatter by {spread:.1%}; "
         f"{_between_runs(runs):.0%} of their variance lies between runs.\n"
     )
 

@@ -9,9 +9,9 @@ shown, while the app is idle. If the screen does not disturb, the ratio of the m
 control is the same for two runs without the screen: if they differ by more, the machine is too unsteady to
 tell. `--write` writes the result to `disturbance.md`.
 
-The arms are a small STFT's eager and XLA ones, whose medians differ by 1% between runs on an idle machine.
-Those of its graph differ by 10% with or without the screen: its few ops are assigned to threads in one of
-two ways, which no feasible number of pairs would average out.
+The arms are those of a small STFT in eager mode and with XLA, whose medians differ by 1% between runs on an
+idle machine. The graph arm is left out: its medians differ by 10% with or without the screen, because its few
+ops are assigned to threads in one of two ways. No feasible number of pairs would average this out.
 """
 
 import contextlib

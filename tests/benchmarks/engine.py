@@ -2,8 +2,8 @@
 
 python -m tests.benchmarks.engine [--write]
 
-On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85% of
-the rounds' time is timed with the budget `standard`.
+A warm worker measures the CPU arms of `stft-small` with each budget. Goals: the budget `quick` answers in
+under 5 s, and with the budget `standard`, 85% of the rounds' time is inside timed blocks.
 """
 
 import time

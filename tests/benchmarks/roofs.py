@@ -3,9 +3,10 @@
   python -m tests.benchmarks --only roofs --only bounds
   python -m tests.benchmarks.roofs --write        # the table of every preset at three sizes, next to this file
 
-`roofs`: the triad in C (needs a compiler), and NumPy's and TensorFlow's products of 2,048 × 2,048 matrices,
-each the best of its tries and alternating with tuilab's own, so that a busy machine affects both. `bounds`:
-no arm of any preset may take less than its bound at a quarter, once and four times the preset's size.
+`roofs` compares tuilab's measurements with the STREAM triad in C (which needs a compiler), and with products
+of 2,048 × 2,048 matrices in NumPy and TensorFlow. The best of several tries counts. The tries alternate with
+tuilab's own, so that a busy machine affects both. `bounds` checks that no arm of any preset takes less than
+its bound, at a quarter of the preset's size, at its size and at four times its size.
 """
 
 import os

@@ -182,6 +182,6 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: str
     """One sentence with numbers."""
     host: str = ""
-    """The host that measured, as in `Arm.host`."""
+    """The host on which the arms were measured, as in `Arm.host`."""
     emulated: bool = False
     """True if the verdict is based on an emulated GPU."""

@@ -71,7 +71,7 @@ def no_side_effects(case: Case, at: Place) -> list[Unmet]:
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Find Python code that a graph would run only once in the methods that Keras calls in a step."""
+    """In the methods that Keras calls in a step, find Python code that a graph would run only once."""
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
 
