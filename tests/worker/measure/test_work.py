@@ -2,12 +2,13 @@
 
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from tests.conftest import Worker, fold
-from tuilab.analysis.bound import bounds
+from tuilab.analysis.bound import GpuCall, bounds, why_not_known
 from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.roofline import arm_floor, better
 from tuilab.model.arms import Arm, Mode
@@ -17,6 +18,9 @@ from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs, Work
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Budget, Scenario
+from tuilab.worker.measure.bench import TimedArm
+from tuilab.worker.measure.work import counted
+from tuilab.workloads.base import Case
 
 pytestmark = pytest.mark.real_worker
 
@@ -131,6 +135,22 @@ def test_shapes_that_depend_on_the_data_are_those_of_a_call(worker: Worker, tmp_
     picked = 7  # the first row of the unit matrix, and six rows of ones
     assert work.flop == 70 + 2 * picked * 64 and work.outputs == 4 * picked * 64
     assert not work.uncounted
+
+
+def test_a_graph_that_cannot_be_counted_leaves_the_reason_for_a_missing_bound() -> None:
+    def trace(*_: object) -> None:
+        raise LookupError("a function")
+
+    said: list[str] = []
+    bench = SimpleNamespace(
+        workload=SimpleNamespace(work=None, info=None, declaration=SimpleNamespace(variants=())),
+        context=SimpleNamespace(log=lambda text, _: said.append(text)),
+        run="run",
+    )
+    case = Case(call=list, function=SimpleNamespace(get_concrete_function=trace))  # type: ignore[arg-type]
+    (event,) = counted(bench, TimedArm(PLAIN, 0, case))  # type: ignore[arg-type]
+    assert why_not_known(GpuCall(event.work, None, "graph")) == "the work of its graph is not counted"
+    assert "a function" in said[0]
 
 
 def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> None:
