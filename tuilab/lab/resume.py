@@ -41,7 +41,9 @@ def request(state: RunState) -> Measure:
         lacking = {name: [0] for name, arm in state.arms.items() if can_run(arm)}
     if state.where:
         raise InputError(
-            "run", state.run[:8], "a run on hosts; to repeat a fleet's run, sweep again with --on"
+            "run",
+            state.run[:8],
+            "a run that was not measured by a fleet; to repeat this one, sweep again with --on",
         )
     if not lacking or state.scenario is None or state.budget is None:
         raise InputError("run", state.run[:8], "an interrupted or imprecise run; this one is complete")

@@ -191,7 +191,8 @@ def sentence(entry: Entry) -> str:
     if brief is None and entry.line.status is None:
         return "It is being measured, or was cut short; {table.select} replays its rounds."
     if brief is None:
-        return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
+        saved = "No answer was saved; {table.select} replays the run."
+        return saved if entry.line.rounds else "It has no rounds."
     if brief.median_s is None:
         return "No arm could be measured."
     if brief.ratio is None or brief.low is None or brief.high is None:

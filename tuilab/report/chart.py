@@ -182,7 +182,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return whether `series` is the one that is thinned here, possibly with more points."""
+        """Return whether x and y are the series that is thinned here, possibly with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

@@ -112,7 +112,7 @@ def _near(example: Example) -> Iterator[str]:
 
 def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
     plain = sentence.replace("*", "").replace("`", "")
-    direction = re.sub(r"(?<=\d)\.(?=\d)", ",", plain)  # only the end of a sentence ends a gap
+    direction = re.sub(r"(?<=\d)\.(?=\d)", ",", plain)  # a decimal point does not end a sentence
     if _UNLESS.search(plain):
         return
     if workload not in ("memory", "input_pipeline"):

@@ -193,7 +193,7 @@ class _Point:
         try:
             cell.case.close()
         except Exception as error:
-            text = f"{cell.arm.id}: closing it raised {type(error).__name__}: {text_of(error)}"
+            text = f"{cell.arm.id}: closing the arm raised {type(error).__name__}: {text_of(error)}"
             self._bench.context.log(text, self._bench.run)
 
 

@@ -662,7 +662,7 @@ def _is_class(kind: Any, module: Any) -> bool:
 
 
 def _is_function(function: Any, module: Any, registered: Any) -> bool:
-    """Return True if Keras would find one of its own functions that are on the list."""
+    """Return True if Keras would load one of its own functions, and the function is on the list."""
     if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
         return False
     rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]
