@@ -67,6 +67,16 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
     assert groups(state)[0].ops == ("MatMul",)
 
 
+def test_a_sweep_counts_the_ops_of_one_size_instead_of_all_sizes():
+    state = run_state(1)
+    nodes = (Node("m", "Mul", "CPU:0", count=40), Node("a", "Add", "CPU:0", layer="net", count=3))
+    for point in range(6):
+        state.apply(Placement(run="r1", arm=ARMS[0].id, point=point, nodes=nodes))
+    state.apply(Placement(run="r1", arm=ARMS[4].id, point=5, nodes=(*nodes, Node("s", "Sort", "GPU:0"))))
+    assert [str(group) for group in groups(state)] == ["86 ops on CPU:0", "1 op on GPU:0"]
+    assert [str(layer) for layer in layers(state)] == ["net: 6 ops on CPU:0"]
+
+
 def test_ops_that_ran_on_another_device_come_first():
     state = run_state(1)
     asked = [Node(f"n{i}", "Mul", "GPU:0", requested="GPU:0") for i in range(9)]
