@@ -4,13 +4,14 @@ import msgspec
 import pytest
 
 from tests.analysis.made_runs import begun, finish, measure
-from tests.made import GRAPH, XLA
+from tests.made import EAGER, GRAPH, XLA
 from tests.tui.data import ARMS, MACHINE, run_state
 from tuilab.analysis.compare import across, compare
 from tuilab.analysis.ranking import brief
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.roofline import Work
 from tuilab.model.run import RunState
 
 
@@ -169,6 +170,16 @@ def test_the_brief_agrees_with_the_summary():
     ratio = next(r for r in result.ratios if (r.a, r.b) == (against.id, ranked[0].id))
     assert (found.ratio, (found.low, found.high)) == (ratio.ratio, ratio.ci95)
     assert found.rounds == 60 and found.leads
+
+
+def test_the_brief_compares_arms_of_a_work_that_several_arms_did():
+    alone = msgspec.structs.replace(EAGER, variant="add")
+    pair = [msgspec.structs.replace(arm, variant="mul") for arm in (EAGER, GRAPH)]
+    state = measure(begun([alone, *pair]), {alone: 1e-3, pair[0]: 9e-3, pair[1]: 3e-3})
+    for arm in (alone, *pair):
+        state.apply(e.WorkKnown(run="r", arm=arm.id, point=0, work=Work(does=arm.variant)))
+    found = brief(state)
+    assert (found.fastest, found.next) == ("CPU graph mul", "CPU eager mul") and found.leads
 
 
 @pytest.mark.parametrize("state", [RunState(), run_state(0)])

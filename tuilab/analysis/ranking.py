@@ -149,12 +149,13 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
 def brief(state: RunState) -> Brief:
     """Return the fastest arm, and its lead over the arm that readers will compare with it.
 
-    That is the fastest on the other kind of device, or else the runner-up. For a sweep, uses the headline
-    point.
+    That is the fastest on the other kind of device, or else the runner-up. Arms that do different work are
+    never compared: uses the first work that several arms did. For a sweep, uses the headline point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""
-    arms = next(iter(comparable(state, point)), [])
+    works = list(comparable(state, point))
+    arms = next((arms for arms in works if len(arms) > 1), works[0] if works else [])
     if not arms:
         return Brief(state.rounds, swept=swept)
     estimate = estimate_at(arms[0], point)
