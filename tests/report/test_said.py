@@ -279,6 +279,10 @@ def test_the_explanation_of_an_op_is_printed():
         "  CPU        float32, int32",
         "  GPU        any dtype · in host memory: shape",
     ]
+    placer = "Cannot assign a device: available devices are [ CPU:0 ]"
+    for seen, start in ((False, "without a GPU, as here: Cannot"), (True, "Cannot")):
+        said = op_text(replace(answer, gpu=True, forced=placer, gpu_visible=seen))
+        assert f"  if forced  {start}" in said, "the error is the machine's, not the op's"
 
 
 def test_a_profile_is_printed():

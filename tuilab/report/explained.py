@@ -23,7 +23,7 @@ def _op(answer: OpExplanation) -> Iterator[str]:
     yield f"  why        {answer.reason}"
     yield f"  evidence   {answer.evidence}"
     if answer.forced:
-        yield f"  if forced  {answer.forced}"
+        yield f"  if forced  {_refused(answer)}"
     for line in answer.kernels:
         dtypes = ", ".join(line.dtypes) or ("any dtype" if answer.attribute else "registered")
         host = f" · in host memory: {', '.join(line.host_memory)}" if line.host_memory else ""
@@ -40,13 +40,21 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
     if not answer.gpu_visible:
         yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
     if answer.forced:
-        yield f"TensorFlow's error when forced to the GPU: {answer.forced}"
+        yield f"TensorFlow's error when forced to the GPU: {_refused(answer)}"
     for arm in answer.arms:
         yield ""
         yield from _arm(arm, most)
     yield ""
     yield "Forecast for a GPU with this build"
     yield from aligned([_forecast(row) for row in answer.forecast], most)
+
+
+def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
+    """Return TensorFlow's error, with its cause if every op would get the same error here."""
+    here = (
+        "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
+    )
+    return f"{here}{answer.forced}"
 
 
 def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
