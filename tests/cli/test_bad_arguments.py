@@ -139,6 +139,12 @@ def test_a_parameter_given_as_an_option_shows_the_right_syntax():
     assert "--set" not in here("history", "--batch", "4").stderr
 
 
+def test_a_command_given_as_an_option_is_named():
+    done = here("history", "--tag", "last", "quiet")
+    assert done.returncode == 2 and "Use the command: tuilab history tag." in done.stderr
+    assert "Did you mean" not in done.stderr
+
+
 @pytest.mark.parametrize("command", ["run", "sweep"])
 def test_check_without_a_claim_is_refused_before_anything_is_measured(command, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.lab.lab.Lab.__aenter__", no_worker)

@@ -158,7 +158,7 @@ def test_a_finding_in_a_notebook_has_its_cell_and_the_line_in_it():
     Path("n.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     (found,) = json.loads(call("n.ipynb", "--json").stdout)["files"][0]["findings"]
     assert (found["cell"], found["cell_line"]) == (2, 8)
-    assert call("n.ipynb").stdout.startswith("n.ipynb:cell 2:8:1: TL103 ")
+    assert call("n.ipynb").stdout.startswith("n.ipynb:cell 2:8:1: TL103 error: ")
 
 
 def test_sarif_is_read_by_a_model_made_from_its_schema():

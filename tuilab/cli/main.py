@@ -241,13 +241,16 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
     """Print click's message about the arguments, which may contain arbitrary text."""
     text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        name = error.option_name.lstrip("-")
-        options = [option for param in error.ctx.command.params for option in param.opts]
+        name, context = error.option_name.lstrip("-"), error.ctx
+        options = [option for param in context.command.params for option in param.opts]
         if "--set" in options and not difflib.get_close_matches(error.option_name, options, 1, 0.8):
             # Users often try to set a model's parameter with an option of the same name, such as `--batch 4`.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
+        elif isinstance(context.command, click.Group) and name in context.command.commands:
+            message = f"{error.message} Use the command: {context.command_path} {name}."
+            error = click.NoSuchOption(error.option_name, message, ctx=context)
     error.show(text)
     with contextlib.suppress(OSError, ValueError):
         click.echo(sanitize_block(text.getvalue(), 20_000), nl=False, err=True)

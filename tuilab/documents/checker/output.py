@@ -47,7 +47,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
         for line, why in result.notes:
             yield f"{shown_path(result)}:{line}: not checked from here on: {why}"
         for finding in select_findings(result, level):
-            words = f"{finding.kind}{finding.message}{_also(finding)}"
+            words = f"{finding.severity}: {finding.message}{_also(finding)}"
             yield f"{place(result, finding)}: {finding.code} {words}"
             yield f"    → {finding.remedy}"
 
