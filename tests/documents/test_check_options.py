@@ -44,6 +44,11 @@ def script(name: str, text: str) -> Path:
     return file
 
 
+def test_the_number_of_a_bundled_document_needs_measure():
+    assert "--measure" in str(call("000").exception)
+    assert "--measure" not in str(call("nowhere.py").exception)
+
+
 def test_exit_codes_are_those_of_a_linter():
     script("wrong.py", NO_WAIT)
     script("clock.py", CLOCK)

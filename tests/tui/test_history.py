@@ -24,7 +24,7 @@ from tuilab.lab.history import PAGE, Stopped, prune, tags_of
 from tuilab.model import moments
 from tuilab.model.brief import Brief
 from tuilab.model.sanitize import sanitize_line
-from tuilab.presentation.run_list import MOST_PAGES, WAITING, RunList, fastest, lead, sentence
+from tuilab.presentation.run_list import MOST_PAGES, WAITING, RunList, changed, fastest, lead, sentence
 from tuilab.tui.screens.help import HelpScreen
 from tuilab.tui.screens.help import page as help_page
 from tuilab.tui.screens.history import HistoryScreen, Said
@@ -540,6 +540,13 @@ def test_a_run_without_an_end_may_be_running():
     assert sentence(entry).startswith("It is being measured, or was cut short")
     over = msgspec.structs.replace(line, status="ok")
     assert sentence(msgspec.structs.replace(entry, line=over)).startswith("No answer was saved")
+
+
+def test_a_sweep_shows_no_single_size():
+    entry = msgspec.structs.replace(WAITING, parameters={"frame_length": 64, "batch": 2})
+    assert changed(entry, None) == "frame_length=64 batch=2"
+    swept = Brief(24, "CPU graph", 1e-3, swept="samples, frame length")
+    assert changed(msgspec.structs.replace(entry, brief=swept), None) == "batch=2"
 
 
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))

@@ -87,6 +87,16 @@ def test_the_duration_of_a_run_of_environments_counts_all_processes():
     assert int(minutes) * 60 + int(seconds) > 2 * alone
 
 
+def test_the_duration_of_a_run_counts_only_the_arms_of_devices_that_exist():
+    state = lab_state()
+    state.change(CHOSEN)
+    every = float(re.search(r"about (\d+) s", state.cost)[1])
+    state.machine = msgspec.structs.replace(state.machine, devices=state.machine.devices[:1])
+    arms = state.settings.arms_on(state.machine)
+    absent = [arm for arm in arms if arm.device != state.machine.devices[0].name]
+    assert absent and float(re.search(r"about (\d+) s", state.cost)[1]) < every
+
+
 def test_the_command_line_names_the_hosts():
     assert "--host gpu-07" in command_line(CHOSEN.at_device("gpu-07", ("gpu-07",)))
     assert "--host local --host gpu-07" in command_line(CHOSEN.at_device(EVERYWHERE, ("gpu-07",)))

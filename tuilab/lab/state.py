@@ -201,7 +201,10 @@ class LabState:
         about 9 s`.
         """
         budget, settings = BUDGET[self.budget], self.settings
-        arms = len(settings.arms_on(self.machine)) if settings else 1
+        asked = settings.arms_on(self.machine) if settings else ()
+        # Arms of a device that the machine does not have end at once.
+        here_too = {device.name for device in self.machine.devices} if self.machine else set()
+        arms = max(1, sum(not here_too or arm.device in here_too for arm in asked))
         sweeps = settings is not None and settings.preset.sweep is not None
         if sweeps or (self.running and self.shown.sweep is not None):
             return f"{budget.name}, ± {100 * budget.precision:.0f}%"

@@ -148,9 +148,16 @@ def status(entry: Entry) -> str:
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the parameters that differ from the defaults; all parameters if the defaults are unknown."""
+    """Return the parameters that differ from the defaults; all parameters if the defaults are unknown. Omits
+    swept parameters, whose value is not that of the slider.
+    """
     known: Mapping[str, Any] = usual or {}
-    return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
+    swept = entry.brief.swept.split(", ") if entry.brief else ()
+    return " ".join(
+        f"{n}={typed(v)}"
+        for n, v in entry.parameters.items()
+        if known.get(n) != v and n.replace("_", " ") not in swept
+    )
 
 
 def fastest(entry: Entry) -> str:

@@ -83,7 +83,10 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
         else:
             matches = sorted(_matching(word)) if any(c in word for c in "*?[") else []
             if not matches:
-                raise InputError("PATH", sanitize_line(word, 300), "a file, a folder or a matching pattern")
+                expected = "a file, a folder or a matching pattern"
+                if len(word) == 3 and word.isdecimal():
+                    expected += "; --measure measures the claims of a bundled document"
+                raise InputError("PATH", sanitize_line(word, 300), expected)
             for match in map(Path, matches):
                 files = _inside(match, exclude, entered) if match.is_dir() else [match]
                 for file in files:
