@@ -4,9 +4,13 @@ program.
 A program prints one line of JSON at its end: the seconds of each section, and of the whole file.
 """
 
-HEAD = """\
+from pathlib import Path
+
+BEGIN = """\
 import time
 BEGUN = time.perf_counter()
+"""
+HEAD = """\
 import json, os, socket, subprocess, sys, tempfile, threading, time
 import numpy as np
 import tensorflow as tf
@@ -48,19 +52,32 @@ def wait_for_data():
     threading.Timer(0.05, one.send, (b"x",)).start()
     other.recv(1)
     one.close(); other.close()
+def in_thread(run):
+    thread = threading.Thread(target=lambda: [run() for _ in range(10)])
+    thread.start()
+    thread.join()
 """
 KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The kind of time that each kind of section spends."""
+"""The kind of time that each kind of section spends in its thread."""
+HELPER = "def help_{name}():\n    {code}\n"
 STYLES = {
-    "plain": "section({name!r}, lambda: {code}, {least})",
+    "plain": "section({name!r}, lambda: {code}, {least})  # {name}",
     "class": (
-        "class Work_{name}:\n    def go(self):\n        {code}\nsection({name!r}, Work_{name}().go, {least})"
+        "class Work_{name}:\n    def go(self):\n        {code}\n"
+        "section({name!r}, Work_{name}().go, {least})  # {name}"
     ),
-    "helper": "def help_{name}():\n    {code}\nsection({name!r}, help_{name}, {least})",
+    "helper": HELPER + "section({name!r}, help_{name}, {least})  # {name}",
+    "files": "section({name!r}, help_{name}, {least})  # {name}",
+    "notebook": (
+        "# In[ ]:\n\n\nbegun = CLOCK()\nwhile CLOCK() - begun < {least}:  # {name}\n    {code}  # {name}\n"
+        "SPENT[{name!r}] = CLOCK() - begun\n"
+    ),
+    "thread": HELPER + "section({name!r}, lambda: in_thread(help_{name}), {least})  # {name}",
 }
+"""The code of a section. Its name is a comment on the lines that spend its time."""
 
 
 def programs() -> list[tuple[str, tuple[str, ...]]]:
@@ -69,17 +86,27 @@ def programs() -> list[tuple[str, tuple[str, ...]]]:
     starts = [start for start in range(len(names)) for _ in range(2)]
     return [
         (
-            styles[number % 3],
+            styles[number % len(styles)],
             tuple(names[(start + (4 + 3 * (number % 2)) * n) % len(names)] for n in range(4)),
         )
         for number, start in enumerate(starts)
     ]
 
 
-def text(style: str, names: tuple[str, ...]) -> str:
-    """Return the program's source. Its sections last from 0.6 s to 1.5 s."""
-    body = [
-        STYLES[style].format(name=name, code=SECTIONS[name], least=0.6 + 0.3 * number)
-        for number, name in enumerate(names)
-    ]
-    return HEAD + EXTRA + "\n".join(body) + "\nSPENT['whole'] = CLOCK() - BEGUN\nprint(json.dumps(SPENT))\n"
+def write(folder: Path, style: str, names: tuple[str, ...]) -> Path:
+    """Write the program; return its main file. Its sections last from 0.6 s to 1.5 s."""
+    filled = [{"name": name, "code": SECTIONS[name], "least": 0.6 + 0.3 * n} for n, name in enumerate(names)]
+    body = [STYLES[style].format(**each) for each in filled]
+    head = HEAD + EXTRA
+    if style == "files":
+        (folder / "parts.py").write_text(head + "".join(HELPER.format(**each) for each in filled))
+        head = "from parts import *\n"
+    end = "SPENT['whole'] = CLOCK() - BEGUN\nprint(json.dumps(SPENT))\n"
+    program = folder / "timed.py"
+    program.write_text("\n".join([BEGIN + head, *body, end]))
+    return program
+
+
+def kind_of(style: str, name: str) -> str:
+    """Return the kind of time that the section spends in the main thread; "" if it spends several kinds."""
+    return "waiting" if style == "thread" else KIND.get(name, "")
