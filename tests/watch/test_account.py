@@ -119,6 +119,15 @@ def test_the_account_continues_while_the_observing_thread_is_busy() -> None:
     assert (kind, lines[-1][0]) == ("python", __file__) and seconds > 0
 
 
+def test_samples_do_not_keep_in_step_with_the_program() -> None:
+    seen, waits = Account(time.perf_counter()), list[float]()
+    for _ in range(200):
+        seen.wait(SimpleNamespace(wait=lambda seconds: waits.append(seconds)))  # type: ignore[arg-type]
+    assert sum(waits) / len(waits) == pytest.approx(seen.pause, rel=0.02)
+    moments = [sum(waits[:n]) % seen.pause / seen.pause for n in range(len(waits))]
+    assert all(sum(n / 10 <= at < (n + 1) / 10 for at in moments) < 40 for n in range(10))
+
+
 def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
     seen = Account(time.perf_counter() - 3.0)
     seen.sample(here())

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     calls it."""
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
+GOLDEN = 0.6180339887
+"""The pauses vary evenly by half around their mean, so that samples do not keep in step with a loop whose
+rounds are as long as a pause: they would always see its same line, or a sleep just as it ends.
+"""
 SHARE = 0.005
 """Share of a processor that sampling may use. If a sample is more expensive, the pauses become longer."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
@@ -100,7 +104,7 @@ class Account:
         self.began, self.main, self.task = began, Own.thread(), Own.native_thread()
         self.rows: dict[Row, float] = {}
         self.pause, self._late = PAUSE_S, 0.0
-        self.cost, self.n = 0.0, 0
+        self.cost, self.n, self._phase = 0.0, 0, 0.0
         self._last = began
         self.ended: float | None = None
         self._row_before: Row = ENDING
@@ -112,8 +116,10 @@ class Account:
 
     def wait(self, leaving: Flag) -> bool:
         """Wait until the next sample is due; return True if the program ends."""
-        due = Own.now() + self.pause
-        left = leaving.wait(self.pause)
+        self._phase = (self._phase + GOLDEN) % 1
+        pause = self.pause * (0.5 + self._phase)
+        due = Own.now() + pause
+        left = leaving.wait(pause)
         self._late = Own.now() - due
         return left
 
