@@ -315,7 +315,8 @@ def test_without_landlock_the_doctor_says_so_and_the_list_of_ops_decides(tf, tmp
 
     def run_without(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT, *words]
-        where = {"env": environment(tmp_path / "data"), "cwd": tmp_path}
+        # A server that forks workers would lack Landlock for the rest of the session.
+        where = {"env": environment(tmp_path / "data", TUILAB_TESTS_FORKED=""), "cwd": tmp_path}
         return subprocess.run(command, capture_output=True, text=True, timeout=200, **where)
 
     assert (
