@@ -35,13 +35,14 @@ BUDGETS = {
     "answer": "efficiency:answers",
     "fidelity": "fidelity:measure",
     "models": "models:measure",
+    "cutting": "cutting:measure",
     "functions": "functions:measure",
     "captured": "captured:measure",
     "roofs": "roofs:measure",
     "bounds": "roofs:bounds",
     "soak": "soak:measure",
 }
-ASKED_FOR = {"soak", "fidelity", "models", "functions", "captured", "roofs", "bounds"}
+ASKED_FOR = {"soak", "fidelity", "models", "cutting", "functions", "captured", "roofs", "bounds"}
 """Benchmarks that run only if requested by name."""
 
 
