@@ -158,6 +158,8 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     assert (
         gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
     )
+    half = replace(found, share=0.5, gain_at_most=2.0, gain_ci95=(1.8, 3.6), program_share=0.33, saves_s=9.3)
+    assert gained(half).endswith("the step about 2.00× and at most 3.60×"), "half of a step is 2x"
     uncertain = replace(found, code="xla-off")
     assert gained(uncertain) == "saves at most 24.0 s and speeds up the program at most 7.27×"
 

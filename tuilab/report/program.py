@@ -212,7 +212,14 @@ def gained(finding: Bottleneck) -> str:
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:
         program = f"about {times(expected)} and {program}"
     gains = [f"the program {program}"] if program else []
-    gains += [f"the step at most {times(most.step)}"] if most.step else []
+    if most.step:
+        bound = finding.gain_at_most or most.step
+        expected_step = (
+            f"about {times(bound)} and "
+            if most.step > CLEARLY * bound and finding.code not in UNCERTAIN
+            else ""
+        )
+        gains += [f"the step {expected_step}at most {times(most.step)}"]
     if gains:
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
