@@ -136,7 +136,7 @@ def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
     return statistics.median(1 - (b + c) / (a + d) for a, b, c, d in rounds)
 
 
-def told_share(tf: Any, worker: Any, folder: Path, make: Make, shape: tuple[int, ...]) -> float:
+def reported_share(tf: Any, worker: Any, folder: Path, make: Make, shape: tuple[int, ...]) -> float:
     """Return the layer's share in tuilab's report on the model's file."""
     from tests.conftest import fold
 
@@ -163,17 +163,17 @@ def measure() -> list[Row]:
     for name, (make, shape) in MODELS.items():
         tf.keras.backend.clear_session()
         with TemporaryDirectory() as folder:
-            told = told_share(tf, worker, Path(folder), make, shape)
+            reported = reported_share(tf, worker, Path(folder), make, shape)
         saved = saved_share(tf, make, shape)
-        print(f"{name}: {told:.0%} told, {saved:.0%} saved by cutting", file=sys.stderr, flush=True)
+        print(f"{name}: {reported:.0%} reported, {saved:.0%} saved by cutting", file=sys.stderr, flush=True)
         rows.append(
             Row(
                 f"share of a layer, {name}",
                 f"±{POINTS:.0%}",
-                f"{told:.0%} told, {saved:.0%} saved",
-                abs(told - saved) <= POINTS,
+                f"{reported:.0%} reported, {saved:.0%} saved",
+                abs(reported - saved) <= POINTS,
                 "the report's share of the layer, and the time that removing it saves",
-                told - saved,
+                reported - saved,
                 POINTS,
             )
         )
