@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.made import EAGER, MODES, folded, rounds, started
 from tests.tui.data import run_result
-from tuilab.report.chart import Thinned
+from tuilab.report.chart import Thinned, live_chart
 from tuilab.report.sweep import HeatAxis, sweep_chart
 
 
@@ -53,3 +54,8 @@ def test_sizes_are_labelled_as_they_were_counted():
     zero = (replace(tens[0], values={"samples": 0}), *tens[1:])
     assert not sweep_chart(replace(result, points=zero)).x.log
     assert HeatAxis("n", (1_000, 2_000)).labels == HeatAxis("n", (1_024, 2_048)).labels == ("1k", "2k")
+
+
+def test_arms_that_have_not_begun_are_counted_instead_of_listed():
+    state = folded(started("r1", *MODES), *rounds("r1", 3, EAGER))
+    assert [series.label for series in live_chart(state).series][1:] == ["2 arms to follow"]
