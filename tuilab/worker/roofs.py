@@ -21,6 +21,7 @@ from tuilab.model.arms import MODES, family
 from tuilab.model.roofline import AskRoofs, DeviceRoofs, LinkRoof, MemoryRoof, Roofs
 from tuilab.worker.build import last_level_cache
 from tuilab.worker.context import Context
+from tuilab.worker.measure.link import measure_link
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.selftest.decisions import noise_of
 from tuilab.worker.starts import Starts
@@ -233,7 +234,6 @@ def _gpu_memory(
 
 
 def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
-    from tuilab.worker.measure.link import measure_link
 
     there = measure_link(tf, stopwatch, "/CPU:0", f"/{name}")
     back = measure_link(tf, stopwatch, f"/{name}", "/CPU:0")

@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.ops import handle_data_util
+
 from tuilab.model.ops import LOOPS
 from tuilab.worker.measure.counting import Counted, of_graph
 from tuilab.worker.measure.functions import called
@@ -24,8 +27,6 @@ def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
 
     Raises the errors of the call. A loop inside another loop or function keeps its unknown count.
     """
-    import tensorflow as tf
-
     given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
     held = len(concrete.graph.inputs) - len(concrete.captured_inputs)
     inputs = [*given[:held], *concrete.captured_inputs]
@@ -74,9 +75,6 @@ def _imported(
 
     also: receives those copies inside the new graph, and returns the tensors that the function returns.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import handle_data_util
-
     definition, kept = graph.as_graph_def(), list[Any]()
 
     def copied(*given: Any) -> list[Any]:

@@ -15,7 +15,6 @@ from tuilab.model.roofline import Kernels, Work
 from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.counting import BY_DATA, OPEN, Counted, Part, of_graph, uncounted
-from tuilab.worker.measure.observed import of_call
 from tuilab.worker.tracebacks import text_of
 
 
@@ -128,6 +127,8 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
         return found
     try:
         with case.scope():
+            from tuilab.worker.measure.observed import of_call  # imports TensorFlow
+
             return of_call(concrete, case.arguments)
     except Exception:  # the count without that call has the names of the ops that are not counted
         return found
