@@ -75,6 +75,9 @@ def test_a_sweep_counts_the_ops_of_one_size_instead_of_all_sizes():
     state.apply(Placement(run="r1", arm=ARMS[4].id, point=5, nodes=(*nodes, Node("s", "Sort", "GPU:0"))))
     assert [str(group) for group in groups(state)] == ["86 ops on CPU:0", "1 op on GPU:0"]
     assert [str(layer) for layer in layers(state)] == ["net: 6 ops on CPU:0"]
+    # The largest size has other ops, but not more of them.
+    state.apply(Placement(run="r1", arm=ARMS[0].id, point=6, nodes=(Node("p", "Pack", "CPU:0", count=50),)))
+    assert str(groups(state)[0]) == "86 ops on CPU:0"
 
 
 def test_ops_that_ran_on_another_device_come_first():

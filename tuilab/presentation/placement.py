@@ -4,9 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
-from operator import or_
 from typing import TypeVar, overload
 
 from tuilab.model.events import XLA_PROGRAM, Node, copies_of, ops_of
@@ -75,12 +73,12 @@ def layers(state: RunState) -> list[LayerGroup]:
     """List a model's layers in graph order, with the devices of their ops; [] without a model."""
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
-    counts = _most_at_a_size(
-        state, lambda node: (node.layer, node.device, node.op) if node.layer and node.kind == "op" else None
-    )
-    for (layer, device, op), count in counts.items():
-        where.setdefault(layer, Counter())[device] += count
-        ops.setdefault(layer, Counter())[op] += count
+    for (layer, device, kind), counts in _most_at_a_size(
+        state, lambda node: (node.layer, node.device, node.kind)
+    ).items():
+        if layer and kind == "op":
+            where.setdefault(layer, Counter())[device] += counts.total()
+            ops.setdefault(layer, Counter()).update(counts)
     return [
         LayerGroup(layer, tuple(rows.most_common()), tuple(op for op, _ in ops[layer].most_common()))
         for layer, rows in where.items()
@@ -96,13 +94,13 @@ def groups(state: RunState) -> list[Group]:
     """
     # First count equal descriptions, because 100,000 nodes have only a few dozen distinct descriptions.
     alike = _most_at_a_size(
-        state, lambda node: (node.kind, node.device, node.to, node.reason, node.elsewhere, node.op)
+        state, lambda node: (node.kind, node.device, node.to, node.reason, node.elsewhere)
     )
     ops: dict[tuple[str, str, str], Counter[str]] = {}
     there = set[tuple[str, str, str]]()
-    for (kind, device, to, reason, elsewhere, op), count in alike.items():
+    for (kind, device, to, reason, elsewhere), counts in alike.items():
         key = kind, _where(kind, device, to), reason
-        ops.setdefault(key, Counter())[op] += count
+        ops.setdefault(key, Counter()).update(counts)
         if not elsewhere:
             there.add(key)
     grouped = [
@@ -112,19 +110,21 @@ def groups(state: RunState) -> list[Group]:
     return sorted(grouped, key=lambda group: (group.kind == "folded", not group.elsewhere, -group.count))
 
 
-def _most_at_a_size(state: RunState, key: Callable[[Node], Key | None]) -> Counter[Key]:
-    """Count the nodes of all arms by key; in a sweep, take the largest count of each key at one size.
+def _most_at_a_size(state: RunState, key: Callable[[Node], Key]) -> dict[Key, Counter[str]]:
+    """Count the ops of all arms by key; in a sweep, at the size where the key has most ops.
 
     A function of 43 ops that is measured at six sizes has 43 ops, not 258.
     """
-    at: dict[int, Counter[Key]] = {}
+    at: dict[tuple[Key, int], Counter[str]] = {}
     for arm in state.arms.values():
         for point, nodes in arm.placement.items():
-            counts = at.setdefault(point, Counter())
             for node in nodes:
-                if (found := key(node)) is not None:
-                    counts[found] += node.count
-    return reduce(or_, at.values(), Counter[Key]())
+                at.setdefault((key(node), point), Counter())[node.op] += node.count
+    most: dict[Key, Counter[str]] = {}
+    for (group, _), counts in at.items():
+        if group not in most or counts.total() > most[group].total():
+            most[group] = counts
+    return most
 
 
 def _where(kind: str, device: str, to: str) -> str:
