@@ -143,7 +143,7 @@ def presets_page() -> str:
             modes = ["graph", "xla"]
 
             [[claims]]
-            text = "For so small an input the CPU is faster."
+            text = "For an input this small, the CPU is faster."
             when = { kind = "faster", a = { device = "CPU" }, b = { device = "GPU" } }
             ```
             """),

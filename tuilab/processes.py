@@ -279,9 +279,7 @@ class _Limits:
         if (taken := _resident(self._pid) - self._before) > self._memory:
             return f"it took {taken / 1e9:.1f} GB of memory, and {self._memory / 1e9:.1f} GB are allowed"
         if time.monotonic() - self._begun > self._seconds:
-            return (
-                f"it was not finished after {self._seconds:.0f} s, for example because the graph never ends"
-            )
+            return f"it did not finish within {self._seconds:.0f} s; the graph may run forever"
         return ""
 
 

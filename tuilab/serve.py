@@ -35,7 +35,7 @@ WIDEST, HIGHEST = 1_000, 400
 LEAVES_S = 5.0
 """Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""Seconds for which a lab waits for its page after a reload or a dropped connection."""
+"""Seconds to keep a lab alive after its browser page reloads or disconnects."""
 SENDS_S = 5.0
 """Seconds without accepting output after which a page counts as gone."""
 TAKEN = 4001

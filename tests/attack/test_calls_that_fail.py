@@ -332,7 +332,7 @@ class Attack:
             for name, value in environment(self.place).items():
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
-            # If no file in the home folder can be opened, temporary files went to the shared folder.
+            # If no file in the home folder could be opened, the temporary files are in the shared /tmp.
             everybodys = Path("/tmp", (fallback_folder() or self.place).name)
             store = Store.open()
             with contextlib.suppress(OSError):

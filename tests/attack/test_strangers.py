@@ -408,7 +408,7 @@ def test_models_that_never_end_or_take_all_memory_are_stopped_with_a_reason(tf, 
         return {"y": x * tf.reduce_sum(tf.fill([100_000 + tf.shape(x)[0], 50_000], 1.0))}
 
     for function, limit_s, says in (
-        (forever, "10", "it was not finished after 10 s"),
+        (forever, "10", "it did not finish within 10 s"),
         (grows, "100", "GB of memory"),
     ):
         monkeypatch.setenv("TUILAB_OPENING_S", limit_s)

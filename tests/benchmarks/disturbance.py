@@ -4,10 +4,10 @@ worker.
   python -m tests.benchmarks.disturbance [pairs] [--write]
 
 One worker process measures everything, to exclude differences between processes. With the screen: the real
-app in a pseudo-terminal of 120 × 40, with its key `r` pressed. Without: the same request, unpaced and not
-shown, while the app is idle. If the screen does not disturb, the ratio of the medians is 1 within 1%. The
-control is the same for two runs without the screen: if they differ by more, the machine is too unsteady to
-tell. `--write` writes the result to `disturbance.md`.
+app in a 120 × 40 pseudo-terminal, after pressing `r`. Without: the same request, unpaced and not shown, while
+the app is idle. If the screen does not disturb the measurement, the ratio of the medians is within 1% of 1.
+The control compares two runs without the screen; if they differ by more than 1%, the machine is too unsteady
+to tell. `--write` writes the result to `disturbance.md`.
 
 The arms are those of a small STFT in eager mode and with XLA, whose medians differ by 1% between runs on an
 idle machine. The graph arm is left out: its medians differ by 10% with or without the screen, because its few

@@ -153,7 +153,7 @@ def test_a_run_ends_with_the_command_that_makes_it_precise(capsys):
         with click.Context(run):
             assert exit_code(state, summarise(state, ())) == 0
         said = capsys.readouterr().err
-        assert bool(re.search(r"tuilab resume r continues it: ± 5% in about \d+ s\n", said)) is told, said
+        assert bool(re.search(r"enter `tuilab resume r` \(± 5% in about \d+ s\)\n", said)) is told, said
 
 
 def test_a_host_that_has_changed_begins_a_new_run():

@@ -65,7 +65,7 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
 
 
 def test_a_false_sentence_is_noticed() -> None:
-    """A recorded run is consistent with its own speed, but not with another, or with exchanged samples."""
+    """The checks accept a recorded run at its true kernel speed, and reject another speed or changed samples."""
     claims = PRESETS["stft-small"].claims
     assert untrue(folded(*events_of("run")), claims, 500e-6) == []
     assert any("by its pace" in lines for lines in untrue(folded(*events_of("run")), claims, 800e-6))

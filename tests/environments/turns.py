@@ -1,7 +1,7 @@
-"""Environments that take turns, with a known difference: none, or an op that is slower in one of them.
+"""Compares two environments that are equal, or that differ in one op: TIMES times slower in the second.
 
-`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial; without TIMES,
-both names refer to tuilab's own environment.
+`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial. Without TIMES,
+both environments are tuilab's own.
 """
 
 import asyncio

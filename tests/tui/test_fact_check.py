@@ -1,5 +1,5 @@
-"""A document's claims are measured in the lab: verdicts arrive one by one; it stops, continues, and writes a
-page.
+"""Measuring a document's claims in the lab: verdicts arrive one by one, and the user can stop, continue and
+save the fact check.
 """
 
 import asyncio

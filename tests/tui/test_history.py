@@ -259,7 +259,7 @@ async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete
 async def test_compared_runs_list_their_differences(tmp_path):
     async with page(tmp_path, size=(160, 50)) as (pilot, app):
         await press(pilot, app, "end c")
-        assert "Mark two runs or more" in said(app) and isinstance(app.screen, HistoryScreen)
+        assert "Mark two or more runs" in said(app) and isinstance(app.screen, HistoryScreen)
         await press(pilot, app, "up c")
         assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app), "against the baseline"
         await press(pilot, app, "escape up c")

@@ -146,8 +146,8 @@ def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """Return the variation that the intervals of differing arms do not include; "" if there is none, or if no
-    arms differ.
+    """Return a note that the intervals do not cover the variation between processes; "" if no arm differs, or
+    if both runs measured several processes.
     """
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
     if not alone or not any(arm.differs for arm in arms):

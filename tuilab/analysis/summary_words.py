@@ -1,4 +1,4 @@
-"""Words the sentences of a run's summary. The numbers come from `analysis.summary`."""
+"""Builds the sentences of a run's summary. The numbers come from `analysis.summary`."""
 
 from collections.abc import Mapping
 

@@ -246,7 +246,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
             raise InputError("--fix", str(path), f"a writable file ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # if the files are fixed, the following check reports every error
+    if unread and only_show:  # without --diff, the check that runs next reports every error
         raise unread[0]
     return changed > 0
 

@@ -18,7 +18,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
     default=600,
     show_default=True,
     type=click.IntRange(0),
-    help="Seconds that a lab waits for its page after a reload or a dropped connection.",
+    help="Seconds to keep a lab alive after its browser page reloads or disconnects.",
 )
 @click.option("--open-to-others", is_flag=True, help="Allow an address that other machines can reach.")
 def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:

@@ -51,7 +51,7 @@ class Own(NamedTuple):
     file: str
     """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and what its file may do."""
+    """The model's inputs, and the permissions granted to its file."""
 
     @property
     def preset(self) -> Preset:
@@ -80,7 +80,7 @@ class Settings:
     hosts: tuple[str, ...] = ("",)
     """The hosts to measure on; "" for this machine."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and what its file may do."""
+    """The model's inputs, and the permissions granted to its file."""
 
     @classmethod
     def of(cls, preset: Preset, own: Own | None = None) -> "Settings":

@@ -16,7 +16,7 @@ TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 DECLARATION = Declaration(
     name="copies",
     title="Copies between host and device",
-    summary="Copies the same bytes as one block or as many pieces. On the CPU, the copies stay within "
+    summary="Moves the same bytes as one block or as many pieces. On the CPU, the copies stay within "
     "host memory.",
     unit="transfer",
     parameters=(

@@ -188,7 +188,7 @@ def _under_limit(b: Build) -> Case:
     hold = ExitStack()
     (child,) = hold.enter_context(shared(_limited, str(settings), lambda: _start(b, settings)))
     try:
-        grown = child.ask({"do": "grow"}, lambda: b.progress("filling the limited device"))
+        grown = child.ask({"do": "grow"}, lambda: b.progress("filling device memory up to the limit"))
         fits = min(b.integer("bytes"), int(grown["reached"]))
         _tell(b, grown, f"tensors of {size(step)} under a limit of {size(limit)}")
         text = f"{size(grown['reached'])} fitted under a limit of {size(limit)}, in steps of {size(step)}"

@@ -148,7 +148,7 @@ share. **{demo.leave}** leaves the demo and returns to the previous screen; the 
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo and return to the user's earlier place. The demo's measurements are in the history."""
+        """End the demo and go back to where the user was. The demo's measurements stay in the history."""
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

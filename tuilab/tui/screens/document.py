@@ -116,7 +116,7 @@ document's figure is wrong on this machine. Press it again to stop. The document
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Close the page and return to the user's earlier place. Stops the measurement of a finding."""
+        """Close the page and go back to where the user was. Stops the measurement of a finding."""
         if self._proving is not None:
             self._lab.stop()
         self._lab.go_back(self._came_from)

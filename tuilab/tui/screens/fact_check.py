@@ -89,7 +89,7 @@ The history keeps the runs.
             self._go()
 
     def action_close(self) -> None:
-        """Close the page and return to the user's earlier place. The measurements are in the history."""
+        """Close the page and go back to where the user was. The measurements stay in the history."""
         if self.check.going:
             self._checker.stop()
         self.lab.go_back(self._came_from)

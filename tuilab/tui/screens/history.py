@@ -54,8 +54,8 @@ NONE_YET = (
     "{history.import} imports a recording, also from another machine."
 )
 ALONE = (
-    "Mark two runs or more with {history.mark}, then {history.compare}. A single run is compared with "
-    "its workload's baseline, but no baseline is pinned ({history.baseline})."
+    "Mark two or more runs with {history.mark}, then press {history.compare}. To compare one run with its "
+    "workload's baseline, pin a baseline first ({history.baseline})."
 )
 TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
