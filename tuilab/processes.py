@@ -277,7 +277,7 @@ class _Limits:
     def exceeded(self) -> str:
         """Describe the limit that the process exceeds; "" if none."""
         if (taken := _resident(self._pid) - self._before) > self._memory:
-            return f"it took {taken / 1e9:.1f} GB of memory, and {self._memory / 1e9:.1f} GB are allowed"
+            return f"it used {taken / 1e9:.1f} GB of memory; the limit is {self._memory / 1e9:.1f} GB"
         if time.monotonic() - self._begun > self._seconds:
             return f"it did not finish within {self._seconds:.0f} s; the graph may run forever"
         return ""

@@ -297,7 +297,7 @@ class LabServer(Server):  # type: ignore[misc]
         sys.stderr.write(f"the lab is at {self._address}/?token={self.token}\nCtrl-C ends it\n")
         if self.host in LOOPBACK:
             sys.stderr.write(
-                f"from another machine: {tunnel(self.host, self.port, os.environ)}, then the same address\n"
+                f"from another machine: {tunnel(self.host, self.port, os.environ)}, then open this address\n"
             )
 
     def initialize_logging(self) -> None:

@@ -39,11 +39,11 @@ class Watch:
         """Return a sentence for the table. Call it after every child has ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
-            return "The system does not tell what others used meanwhile."
+            return "The system does not report what others used during the measurement."
         others = now.busy_s - self._before.busy_s - (_own() - self._own)
         share = max(0.0, others) / ((now.at - self._before.at) * cores)
         word = "" if share < STILL else "NOT STILL: "
-        return f"{word}Others used {share:.1%} of {cores} processors meanwhile."
+        return f"{word}Others used {share:.1%} of {cores} processors during the measurement."
 
 
 def _own() -> float:

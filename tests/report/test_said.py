@@ -110,7 +110,7 @@ def test_the_roofs_of_a_machine_are_printed():
         ["One empty synchronisation: 2.00 µs."],
         ["Twenty rounds detect a difference of 7% on this machine in nine of ten runs."],
         ["Measured in 3.0 s at 2026; each figure is the best ever measured on this machine."],
-        ["! Other processes used 50% of the processors meanwhile, so the real roofs may be higher: "
+        ["! Other processes used 50% of the processors during the measurement, so the real roofs may be higher: "
          "run tuilab machine --again when the machine is idle."],
     ]  # fmt: skip
 

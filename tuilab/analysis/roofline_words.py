@@ -1,4 +1,4 @@
-"""Words the comparison of an arm with its machine's limits. The numbers come from `analysis.roofline`."""
+"""Builds the sentences that compare an arm with its machine's limits. Numbers: `analysis.roofline`."""
 
 from collections.abc import Sequence
 

@@ -32,8 +32,8 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:
     """Test the measuring instrument: spins of known length, equal functions, known differences, a busy
-    neighbour. Leave the machine alone meanwhile (less than two minutes): the test fails on a busy machine.
-    The exit code is 1 if a check fails.
+    neighbour. Leave the machine alone until the test ends (less than two minutes): the test fails on a busy
+    machine. The exit code is 1 if a check fails.
     """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed, only=only), quiet=as_json))
     if as_json:

@@ -66,7 +66,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector: with so large a syntax tree, it takes half the time and frees nothing."""
+    """Pause the garbage collector: for a syntax tree this large, it takes half the time, for nothing."""
     running = gc.isenabled()
     gc.disable()
     try:

@@ -597,7 +597,7 @@ class Runs:
         return len(runs)
 
     def compact(self) -> None:
-        """Return free space to the disk if there is much of it; other programs wait meanwhile."""
+        """Return free space to the disk if there is much of it. Other programs wait until this ends."""
         c = self.connection
         ((pages,), (free,), (size,)) = (
             c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")

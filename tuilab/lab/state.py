@@ -158,7 +158,7 @@ class LabState:
     beside: bool = False
     """Whether `sum_up` runs in a thread while the run on the screen is `long`."""
     summing: bool = False
-    """Whether `sum_up` is running in a thread; no event may be applied meanwhile."""
+    """Whether `sum_up` is running in a thread; no event may be applied while it runs."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 

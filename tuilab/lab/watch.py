@@ -250,7 +250,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
 
 class Watching(ShownProgram):
-    """A program that is watched while a screen uses the terminal; its page is updated meanwhile.
+    """A program that is watched while a screen uses the terminal; its page is still updated.
 
     Raises InputError if there is nothing to start.
     """

@@ -207,7 +207,7 @@ class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program itself uses the profiler, so no window can open meanwhile."""
+    """The program itself uses the profiler, so no window can open until it stops."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):

@@ -37,7 +37,7 @@ class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: bool
     idle: bool
-    """True if nothing else used the processor meanwhile. Otherwise, no check passes."""
+    """True if no other program used the processor during the test. Otherwise, no check passes."""
     checks: int
     failed: int
     seconds: float

@@ -32,8 +32,8 @@ def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
     lines.append(f"{took}; each figure is the best ever measured on this machine.")
     if roofs.busy:
         lines.append(
-            f"! Other processes used {percent(roofs.others)} of the processors meanwhile, so the "
-            f"real roofs may be higher: run tuilab machine --again when the machine is idle."
+            f"! Other processes used {percent(roofs.others)} of the processors during the measurement, so "
+            f"the real roofs may be higher: run tuilab machine --again when the machine is idle."
         )
     return "\n".join(wrapped(lines, most))
 

@@ -20,7 +20,7 @@ DECLARATION = Declaration(
     unit="batch",
     parameters=(
         LogInteger(name="lines", help="Lines in a batch.", default=1_024, low=1, high=65_536),
-        Integer(name="fields", help="Numbers in a line.", default=8, low=1, high=64),
+        Integer(name="fields", help="Numbers per line.", default=8, low=1, high=64),
     ),
     modes=("eager", "graph"),
     inputs=("resident",),

@@ -906,8 +906,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                 small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
                     event.line,
-                    "each call of predict() creates a new pipeline: the time includes that as well as the "
-                    "model",
+                    "each call of predict() creates a new pipeline, and the time includes creating it",
                     timing=timing,
                     at="predict",
                     severity="warning" if small else None,

@@ -447,5 +447,5 @@ and other runs are compared with it. Neither is ever pruned.
 
         files = acts.recordings(Path.cwd())
         items = [Offer(str(path), path.name, size(path.stat().st_size)) for path in files]
-        typed = f"{'or ' if items else ''}the path of a recording, then enter"
+        typed = f"{'or ' if items else ''}the path of a recording, then press enter"
         self.app.push_screen(MenuScreen("Import a recording", items, typed=typed, empty=IMPORTS), given)

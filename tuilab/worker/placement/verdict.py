@@ -1,4 +1,4 @@
-"""Words the verdict on an op for users, for one dtype or for all dtypes that it accepts. Pure functions."""
+"""Builds the verdict on an op as text, for one dtype or for all dtypes that it accepts. Pure functions."""
 
 from collections.abc import Mapping
 
