@@ -129,7 +129,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
         app.screen.lab.playback._warned = False
         await press(pilot, app, "r")
         (said,) = (note.message for note in app._notifications)
-        assert said == f"This is a replay. r again measures {state.settings.title} on this machine."
+        assert said == f"This is a replay. Press r again to measure {state.settings.title} on this machine."
 
 
 async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):

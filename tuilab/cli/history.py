@@ -210,7 +210,7 @@ def number(text: str) -> float:
 
 @history.command()
 @click.option("--days", type=number, help="Delete runs older than this.")
-@click.option("--megabytes", type=number, help="Then delete the oldest until this much is left.")
+@click.option("--megabytes", type=number, help="Delete the oldest runs until this many megabytes are left.")
 @click.option(
     "--for-good", is_flag=True, help="Remove these and all previously deleted runs immediately, without undo."
 )

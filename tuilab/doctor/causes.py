@@ -653,9 +653,7 @@ def too_few_cores(f: Findings) -> Cause | None:
     found = f.tensorflow.log.groups("few-cores")
     if not found:
         return None
-    cause = (
-        f"TensorFlow ignores the GPU because it has only {found[0]} multiprocessors, fewer than {found[1]}"
-    )
+    cause = f"TensorFlow ignores a GPU with fewer than {found[1]} multiprocessors; this one has {found[0]}"
     return Cause("gpu-too-small", cause, f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={found[0]}")
 
 
@@ -674,9 +672,7 @@ def tensorflow_silent(f: Findings) -> Cause | None:
 
 @without_gpu("unknown")
 def unexplained(f: Findings) -> Cause | None:
-    """No other cause applies. The message contains the known facts, and how to see all of TensorFlow's
-    messages.
-    """
+    """No other cause applies. The message lists the known facts, and how to see all of TensorFlow's log."""
     listed = f.tensorflow.listed
     if listed and listed.error:
         what = f"TensorFlow cannot list its devices: {listed.error}"

@@ -191,7 +191,7 @@ def _under_limit(b: Build) -> Case:
         grown = child.ask({"do": "grow"}, lambda: b.progress("filling device memory up to the limit"))
         fits = min(b.integer("bytes"), int(grown["reached"]))
         _tell(b, grown, f"tensors of {size(step)} under a limit of {size(limit)}")
-        text = f"{size(grown['reached'])} fitted under a limit of {size(limit)}, in steps of {size(step)}"
+        text = f"{size(grown['reached'])} fitted within a limit of {size(limit)}, in steps of {size(step)}"
         b.fact("oom:reached", int(grown["reached"]), text)
         if grown["fell"]:
             b.fact("oom:fell-back", True, f"under a limit of {size(limit)} some tensors went to the host")

@@ -20,7 +20,9 @@ class Measuring:
             self._opener.run_requested = True
             self._corner.say(f"{reading} is still loading; it will be measured when loaded.")
         elif self._lab.playback.to_the_end():
-            self._corner.say("This run was stopped. This is all that was measured; {run} again continues it.")
+            self._corner.say(
+                "This run was stopped; all its rounds are shown. Press {run} again to continue it."
+            )
         elif self._lab.state.further() is None and self._spared("run"):
             pass
         elif said := under_way(self._lab.state):
@@ -73,7 +75,7 @@ class Measuring:
         if spared:
             state = self._lab.state
             what = "the same settings" if state.replay_is_here or not state.settings else state.settings.title
-            self._corner.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
+            self._corner.say(f"This is a replay. Press {{{action}}} again to measure {what} on this machine.")
         return spared
 
     def _say_which(self, done: str) -> None:

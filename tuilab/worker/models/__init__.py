@@ -1,5 +1,5 @@
-"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. First checks what the file may
-do.
+"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. Checks the file's contents
+before it opens the file.
 """
 
 import contextlib
