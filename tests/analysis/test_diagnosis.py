@@ -62,7 +62,7 @@ def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
 def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
-    assert "100% of a call" in one.message and "other shares" not in one.remedy
+    assert "cannot be split into parts" in one.message and "other shares" not in one.remedy
 
 
 def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:

@@ -103,9 +103,7 @@ def _headline(
     for other in found[1:]:
         if not _have_same_words(first, other):
             text += f" With the input copied in each call, it {_clause(other)}."
-    if any(_open(bound) for bound in found):
-        text += busy_start
-    return text + here
+    return text + here + (busy_start if any(_open(bound) for bound in found) else "")
 
 
 def _cannot_win(
