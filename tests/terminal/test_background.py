@@ -70,11 +70,14 @@ def test_a_lab_shows_and_imports_a_run_in_the_background(tmp_path: Path) -> None
 
 
 def test_a_command_also_imports_a_run_in_the_background(tmp_path: Path) -> None:
-    terminal, *_ = begun(tmp_path, 60)
+    terminal, *_ = begun(tmp_path, 200)
     terminal.hang_up()
     terminal.ended()
+    assert "is still running in the background" in run(tmp_path, "history").stderr
     terminal.until(lambda: not ours(str(tmp_path / TRUTH)))
-    assert run(tmp_path, "history", "unattended").stdout.endswith("imported\n")
+    listed = run(tmp_path, "history")
+    assert "#background" in listed.stdout and "is in the history now" in listed.stderr
+    assert run(tmp_path, "history", "unattended").stdout == ""
     store = Store.open(tmp_path)
     (entry,) = browse.page(store)
     store.close()

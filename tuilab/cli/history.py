@@ -253,7 +253,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 
     With --repair, adds the readable part of FILE to the history. Exits with 4 if damage remains.
     """
-    with open_history() as kept:
+    with open_history(collect=False) as kept:
         report, done = kept.check(file, repair=repair)
     for finding in report.findings if done is None else done.lost:
         click.echo(f"{finding.run or '-'}  {finding.what}")
@@ -295,7 +295,7 @@ def import_(file: Path) -> None:
 @click.option("--stop", is_flag=True, help="Stop background runs; keep their finished rounds.")
 def unattended(stop: bool) -> None:
     """Import runs that continued after their lab ended. Lists those that are still running."""
-    with open_history() as kept:
+    with open_history(collect=False) as kept:
         collected = kept.unattended(stop)
     if collected is None:
         return

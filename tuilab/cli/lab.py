@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -104,16 +105,37 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
         raise KeyboardInterrupt from None
 
 
+def _collect(history: History) -> None:
+    try:
+        found = history.unattended()
+    except OSError:  # nothing can be added to a history that is read-only
+        return
+    except sqlite3.Error as error:
+        tell(f"cannot add runs that continued in the background ({error})")
+        return
+    if found is None:
+        return
+    for run in found.finished:
+        tell(f"run {run[:8]} continued in the background; it is in the history now")
+    for run in (*found.going_on, *found.elsewhere):
+        tell(f"run {run[:8]} is still running in the background")
+    for problem in found.problems:
+        tell(problem)
+
+
 @contextmanager
-def open_history() -> Iterator[History]:
+def open_history(collect: bool = True) -> Iterator[History]:
     """Open the history without workers, print its messages to standard error, and close it at the end.
 
-    A read-only history is opened too. Damage in the runs that were read is reported.
+    A read-only history is opened too. Damage in the runs that were read is reported. collect: first import
+    the runs that finished after their lab had ended.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history
     for message in history.messages:
         tell(message)
+    if collect:
+        _collect(history)
     try:
         yield history
     finally:

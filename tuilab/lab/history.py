@@ -307,8 +307,6 @@ class History:
 
         Returns None if the history is in memory.
         """
-        from tuilab.lab.results import work_out_unattended
-
         if self.store.file is None:
             return None
         folder = self.store.file.parent
@@ -317,8 +315,11 @@ class History:
             for pid in found.going_on.values():
                 spool.stop(pid)
             found = spool.settle(self.store, folder, found)
-        for run in found.finished:
-            work_out_unattended(self.store, run, claims_of)
+        if found.finished:
+            from tuilab.lab.results import work_out_unattended
+
+            for run in found.finished:
+                work_out_unattended(self.store, run, claims_of)
         return found
 
 
