@@ -74,6 +74,7 @@ def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
         ("The graph version is 2x faster than eager execution.", "graph", 2.0),
         ("Eager execution is much slower than a tf.function.", "graph", 1.5),
         ("With XLA it runs three times faster.", "xla", 3.0),
+        ("tf.function makes `tf.matmul` 3 times faster than eager mode.", "graph", 3.0),
     ],
 )
 def test_statements_about_modes_become_conditions(sentence, faster, by):

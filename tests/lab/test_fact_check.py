@@ -71,7 +71,7 @@ TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time
         ("```python\nprint(1)\n```", "1 piece of code found, but none times an op"),
         (
             f"```python\n{TIMED}print(time.time() - t)\n```",
-            "with 1 benchmark that tuilab can measure, but no sentence nearby claims that one device is faster",
+            "with 1 benchmark that tuilab can measure, but no sentence nearby claims that one device or mode is faster",
         ),
     ],
 )
@@ -89,6 +89,16 @@ def test_the_claims_of_an_article_are_found(tmp_path):
     check, presets = fact_check.article(next(documents.glob("000*")))
     assert {s.preset for s in check.statements} == {p.name for p in presets if p.claims}
     assert all(s.line for s in check.statements)
+
+
+def test_each_claim_of_an_article_has_the_line_of_its_sentence(tmp_path):
+    article = tmp_path / "a.md"
+    code = "import tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)"
+    article.write_text(
+        f"# A\n\n```python\n{code}\n```\n\nSome words.\n\nThe GPU is 3x faster than the CPU.\n"
+    )
+    check, _ = fact_check.article(article)
+    assert [s.line for s in check.statements] == [11]
 
 
 def test_the_command_prints_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):

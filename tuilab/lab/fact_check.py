@@ -1,7 +1,7 @@
 """Measures a document's claims one after another and gives each a verdict."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from tuilab.model.files import expanded, write_text
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
+from tuilab.model.sanitize import sanitize_line
 from tuilab.report.fact_check import WRITERS, FactCheck, Statement
 
 if TYPE_CHECKING:
@@ -81,12 +82,18 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
     return path
 
 
-def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
-    """Return the claims of these presets, in the order in which the document makes them."""
+def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
+    """Return the claims of these presets, in the order in which the document makes them.
+
+    prose: lines of the document by number. A claim that quotes one of them has its line, others have the line
+    of their code.
+    """
     rows = []
     for preset in presets:
-        line = preset.source.lines[0] if preset.source and preset.source.lines else 0
-        rows += [Statement(preset=preset.name, text=claim.text, line=line) for claim in preset.claims]
+        code = preset.source.lines[0] if preset.source and preset.source.lines else 0
+        for claim in preset.claims:
+            quoting = [line for line, text in prose.items() if claim.quoted and claim.quoted in text]
+            rows.append(Statement(preset=preset.name, text=claim.text, line=min(quoting, default=code)))
     return FactCheck(title=title, statements=rows)
 
 
@@ -111,10 +118,11 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
     found = [preset for preset in report.presets if preset.claims]
     if not found:
         raise InputError(str(path), "no claim", CLAIMS, _describe_missing(report))
-    return of_presets(report.document.title or report.document.id, found), found
+    prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
+    return of_presets(report.document.title or report.document.id, found, prose), found
 
 
-CLAIMS = "that one device is faster, that copies dominate, or that the devices wait for their input"
+CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that are recognised in an article's prose."""
 
 

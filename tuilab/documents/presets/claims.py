@@ -20,7 +20,8 @@ _WIDE = re.compile(
     r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
 )
 _QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
-_GAP = r"[^.;]{0,90}?"
+# A dot inside a name, as in `tf.matmul`, does not end a sentence.
+_GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
 _CPU_WINS = (
     re.compile(rf"\bcpu\b{_GAP}\b{_QUICK}\b{_GAP}\bgpu\b", _FLAGS),
     re.compile(rf"\bgpu\b{_GAP}\bslower\b{_GAP}\bcpu\b", _FLAGS),
