@@ -85,6 +85,15 @@ def test_an_undecided_claim_does_not_count_against_a_guess():
     assert (demo.right, demo.asked) == (0, 0) and "Not counted" in d.outcome(demo)
 
 
+def test_another_claim_that_decides_the_mark_is_named():
+    demo = d.Demo([preset("t", "000", GPU_WINS)])
+    both = (Verdict("c", "confirmed", "2×"), Verdict("d", "refuted", "3×"))
+    demo.tell(msgspec.structs.replace(run_result(), claims=both))
+    assert demo.reason.startswith("Another claim of this preset is refuted, as its mark shows.")
+    demo.tell(msgspec.structs.replace(run_result(), claims=both[:1]))
+    assert "Another claim" not in demo.reason
+
+
 async def test_the_tour_ends_with_a_summary_and_a_page_to_share(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = lab(tmp_path)

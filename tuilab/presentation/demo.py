@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
+from tuilab.lab.state import overall
 from tuilab.model.claims import (
     Claim,
     Crosses,
@@ -143,6 +144,11 @@ class Demo:
         self.reason = ""
         if self.verdict is not None:
             self.reason = why(self.preset, self.verdict, result)
+            marked = overall([claim.verdict for claim in result.claims])
+            if marked != self.verdict.verdict:
+                self.reason = (
+                    f"Another claim of this preset is {marked}, as its mark shows. {self.reason}".strip()
+                )
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run)
 
     def sum_up(self) -> None:
