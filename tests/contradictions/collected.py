@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from tuilab.analysis.diagnosis import ALL
 from tuilab.analysis.reading import launches, summary_point
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
@@ -280,7 +281,8 @@ def _shares(result: RunResult, arm: ArmResult, parts: dict[str, float]) -> Itera
         if found.arm != arm.id or found.code not in ADVICE:
             continue
         share = sum(parts.get(phase, 0.0) for phase in ADVICE[found.code]) / arm.median_s
-        if percent(share) not in found.message:
+        whole = found.code == "not-known" and "cannot be split" in found.message
+        if share <= ALL if whole else percent(share) not in found.message:
             yield f"advice says {found.message!r}, the account {percent(share)}"
     copied = sum(parts.get(phase, 0.0) for phase in ("copy_in", "copy_out", "copy")) / arm.median_s
     for sentence in re.split(r"(?<=\.) (?=[A-Z])", result.answer):
