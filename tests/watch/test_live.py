@@ -81,6 +81,21 @@ def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: p
     ]
 
 
+def test_what_short_processes_sent_is_handled_although_the_listener_closes() -> None:
+    """Connections that were not yet accepted are accepted before the listener closes."""
+    for _ in range(20):
+        taken: list[int] = []
+        listener = Listener(lambda number, _message, _file, taken=taken: taken.append(number))  # type: ignore[misc]
+        for _ in range(8):
+            with socket.socket(socket.AF_UNIX) as observer:
+                observer.connect(str(listener.address))
+                body = b'{"kind":"end","now":2.0}'
+                observer.sendall(len(body).to_bytes(4, "big") + bytes(4) + body)
+        listener.close(5.0)
+        listener.remove()
+        assert sorted(taken) == list(range(1, 9))
+
+
 def test_a_message_that_fails_does_not_end_the_listener() -> None:
     """The error is noted, and later messages are handled."""
     taken: list[str] = []

@@ -69,7 +69,7 @@ class Listener:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(os.fspath(self.address))
         self._socket.listen(64)
-        self._begin(self._accept)
+        self._accepting = self._begin(self._accept)
         self._taking = threading.Thread(target=self._take_on, daemon=True)
         self._taking.start()
         # This shell outlives a lab that is killed: it ends when its standard input closes, that is, when the
@@ -85,6 +85,7 @@ class Listener:
         with contextlib.suppress(OSError):
             self.address.unlink()
             self._socket.shutdown(socket.SHUT_RDWR)
+        self._accepting.join(patience)  # it first accepts the connections that wait
         self._socket.close()
         for thread in list(self._threads):
             thread.join(patience)
@@ -116,10 +117,11 @@ class Listener:
                     self.faults.append(f"a message could not be processed: {sanitize_error(error)}")
             self._rest()
 
-    def _begin(self, run: Callable[..., None], *arguments: object) -> None:
+    def _begin(self, run: Callable[..., None], *arguments: object) -> threading.Thread:
         thread = threading.Thread(target=run, args=arguments, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     def _accept(self) -> None:
         while True:
