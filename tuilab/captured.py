@@ -38,7 +38,7 @@ class Manifest:
     """Names of the call's tensors in the signature, in order."""
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Remarks made during the capture, in sentences."""
+    """Notes on the capture, in sentences."""
     batch: int = 0
     """Number of examples in the captured call; 0 if unknown."""
     versions: Mapping[str, str] | None = None
@@ -65,7 +65,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
 
     target: a function, a `tf.function`, a method of one, or a Keras model (without arguments, its inference).
     Tensors and arrays become inputs, with an open first dimension if the function can be traced that way. For
-    a dataset iterator, its elements become inputs. Other arguments become part of the graph. Variables are
+    a dataset iterator, the inputs are its elements. Other arguments become part of the graph. Variables are
     saved with their values, including an optimizer's. folder: where to write, `captured/NAME` by default; an
     earlier capture is replaced once the new one is complete. The function is traced again, once for any batch
     and once as called, but not run. Raises ValueError if no argument is a tensor, and any error that the
@@ -84,7 +84,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     flat = tf.nest.flatten((arguments, named), expand_composites=True)
     given = [spec for each in flat for spec in _specs(tf, each)]
     if not given:
-        raise ValueError(f"tuilab.capture: {name} was given no tensor or array to call it with")
+        raise ValueError(f"tuilab.capture: the arguments of {name} contain no tensor or array")
     words = _words(target, arguments, named, len(given), tf)
     lines: list[str] = []
 
@@ -204,7 +204,7 @@ def _held(folder: Path) -> "Iterator[bool]":
 
 
 def _remove_left(whole: Path) -> None:
-    """Delete the remains of killed captures in this folder."""
+    """Delete what interrupted captures left in this folder."""
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
         # Until the rename, the old capture is the only copy.

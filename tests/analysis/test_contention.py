@@ -24,7 +24,7 @@ def test_a_quiet_machine_raises_no_doubt() -> None:
     ],
 )
 def test_each_counter_raises_its_own_doubt(seen: Pressure, words: str) -> None:
-    assert contention(seen) == Found("cpu-contention", f"the processor was shared: {words}")
+    assert contention(seen) == Found("cpu-contention", f"the measurement shared its processors: {words}")
 
 
 def test_several_reasons_make_one_doubt() -> None:

@@ -300,7 +300,7 @@ def test_a_share_that_grows_with_the_size(last: float, residual: float, word: st
 
 def test_a_share_that_grows_needs_a_sweep_and_a_gpu() -> None:
     when = ShareGrows(phases=("copy_in",), axis="samples", arms=ON_GPU)
-    assert verdict(when, two(1, 1)) == ("undecided", "It needs a sweep over samples.")
+    assert verdict(when, two(1, 1)) == ("undecided", "The claim needs a sweep over samples.")
     alone = unavailable(
         measure(begun([GRAPH, GPU_GRAPH], gpu=False, sizes=SIZES[:2]), {GRAPH: 1.0}), GPU_GRAPH
     )
@@ -342,7 +342,7 @@ def test_a_missing_crossing_refutes_only_the_measured_range() -> None:
 
 def test_crosses_needs_its_sweep() -> None:
     when = Crosses(a=ON_GPU, b=ON_CPU, axis="frame_length", low=1, high=2)
-    assert verdict(when, swept()) == ("undecided", "It needs a sweep over frame length.")
+    assert verdict(when, swept()) == ("undecided", "The claim needs a sweep over frame length.")
     alone = measure(begun([GRAPH], sizes=SIZES), {GRAPH: 1.0})
     found = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=1, high=2), alone)
     assert found == ("untestable", "The run has no GPU arm; set device to both.")
@@ -419,7 +419,7 @@ def test_an_op_fused_at_some_sizes_has_not_moved() -> None:
 def test_the_same_placement_needs_several_sizes() -> None:
     assert verdict(SamePlacement(axis="samples"), two(1, 1)) == (
         "undecided",
-        "It needs a sweep over samples.",
+        "The claim needs a sweep over samples.",
     )
     once = placed(swept(), GRAPH, matmul("CPU:0"))
     assert verdict(SamePlacement(axis="samples"), once) == (

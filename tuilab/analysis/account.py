@@ -1,8 +1,8 @@
-"""Splits the time of a call into phases (an `Account`), given its measurements.
+"""Splits the measured time of a call into phases (an `Account`).
 
 A profile shows what happens at each moment of a call, but profiling stretches the time between kernels. Calls
 without the profiler give the true duration. `of_profile` combines the two, for calls of an arm or steps of a
-program; `scaled` scales the account to the median that is reported elsewhere.
+program; `scaled` scales an account to the arm's median.
 """
 
 import math
@@ -17,12 +17,12 @@ from tuilab.analysis.statistics import t_quantile
 from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_order
 
 EVENT_S = 2.5e-6
-"""Seconds. Upper limit of the time that recording one event costs the thread."""
+"""Maximum seconds that recording one profiler event costs its thread."""
 STRETCHED = 2.0
 """A profiled call longer than this multiple of the median may have been interrupted."""
 
 NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
-"""Profile phases that have another name in an account; the others keep theirs."""
+"""Profile phases that are renamed in an account: profile name → account name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ def of_profile(
     """Split the time of consecutive profiled calls or steps into phases.
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
-    of a call without the profiler; None keeps the profile's own length. events: number per call on the
-    calling thread; each may have cost `EVENT_S`, which is subtracted from the time that TensorFlow and Python
-    take between kernels. on_device: seconds per call and phase from another device's own clock, which neither
-    the profiler nor a busy host stretches. Only the other parts are scaled to `plain_s`. If the plain call is
-    longer than the profile, the excess counts as unknown, up to the device's time. own_python_s: seconds that
-    Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
-    TensorFlow's own. opaque: the profiler recorded nothing on the device, so it is unknown what the device
-    did during the wait. drained: the input buffers were empty when the calls began. Raises ValueError if no
-    call took time.
+    of a call without the profiler; None keeps the profile's own length. events: number of recorded events per
+    call on the calling thread. Recording each may have taken `EVENT_S`, which is subtracted from the time
+    that TensorFlow and Python take between kernels. on_device: seconds per call and phase from another
+    device's own clock, which neither the profiler nor a busy host stretches. Only the other parts are scaled
+    to `plain_s`. If the plain call is longer than the profile, the excess counts as unknown, up to the
+    device's time. own_python_s: seconds that Python spent outside TensorFlow in some calls, timed separately;
+    the rest of the profile's Python time is TensorFlow's own. opaque: True if the profiler recorded nothing
+    on the device, so its activity during a wait is unknown. drained: True if the input buffers were empty
+    when the calls began. Raises ValueError if no call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -102,14 +102,14 @@ def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> l
 
 
 def _part(kept: Sequence[Mapping[str, float]], calls: Sequence[Mapping[str, float]], phase: str) -> float:
-    """Return a phase's mean over the calls that were kept, divided by its mean over all calls."""
+    """Return a phase's mean time in the kept calls, divided by its mean time in all calls."""
     if not (whole := math.fsum(call.get(phase, 0.0) for call in calls)):
         return 1.0
     return math.fsum(call.get(phase, 0.0) for call in kept) / whole * len(calls) / len(kept)
 
 
 def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:
-    """Return half the 95% interval of a phase's seconds per call, by the ratio estimator (Cochran 1977,
+    """Return the half-width of the 95% interval of a phase's seconds per call (ratio estimator; Cochran 1977,
     6.4).
     """
     n, whole = len(each), math.fsum(steps)
@@ -144,7 +144,7 @@ def _scale_parts(
 ) -> Account:
     """Scale the parts to the length of unprofiled calls.
 
-    The more they are scaled, the wider the intervals become.
+    The intervals widen with the size of the correction.
     """
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
@@ -167,8 +167,8 @@ def _scale_parts(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account (split time) of a call that was not profiled: its separately timed parts, and an
-    unknown rest.
+    """Return the account of a call that was not profiled, from its separately timed parts; the rest of the
+    call is unknown.
 
     If the parts overlap and add up to more than a call, all are reduced by the same factor.
     """
@@ -245,11 +245,13 @@ GROUPS: dict[str, Group] = {
     "compute": "compute",
     NOT_KNOWN: "not known",
 }
-"""What to report as limiting an arm, by its largest phase. A workload's own phases count as Python."""
+"""The group of phases to report as an arm's limit, by its largest phase. Phases that a workload defines count
+as Python.
+"""
 
 
 def largest(account: Account) -> Group:
-    """Return the largest part of a call, or `not known`."""
+    """Return the group of the call's largest phase, or `not known`."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

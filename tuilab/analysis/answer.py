@@ -42,7 +42,7 @@ HEADLINE = 60
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
-    """Describe the run's results so far in plain text. crossed: its crossovers, if already known.
+    """Describe the run's results so far in plain text. crossed: the run's crossovers, if already computed.
 
     against: data-sheet name of a GPU to compare with. By default, only runs on hosts without a GPU are
     compared with one.
@@ -107,7 +107,9 @@ def _ending(state: RunState) -> str:
 
 
 def _of_each_kind(state: RunState, point: int) -> list[str]:
-    """Describe the arms that do the same work. If there are several kinds of work, name each one first."""
+    """Describe each group of arms that do the same work. If there are several groups, start each with the
+    name of its work.
+    """
     groups = comparable(state, point)
     out: list[str] = []
     for group in groups:
@@ -159,8 +161,8 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _describe_noisy(arms: list[ArmState], point: int) -> str:
-    """Describe the arms that are too noisy to tell apart from the fastest arm, although some arms with lower
-    medians can be told apart from it.
+    """Describe the arms that are too noisy to tell apart from the fastest arm, even though some arms with
+    lower medians are clearly slower than it.
     """
     if not arms:
         return ""
@@ -246,7 +248,7 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
 
 
 HOPELESS = 9.0
-"""If the smallest detectable difference is this factor or more, it is not reported, because it would not help
+"""Smallest detectable differences of at least this factor are not reported, because they would not help
 readers.
 """
 
@@ -388,7 +390,7 @@ def _describe_vanished(state: RunState, point: int) -> str:
         return ""
     named = listed([label for label, _ in gone[:MOST_NAMED]] + ["more"] * (len(gone) > MOST_NAMED))
     verbs = ("does", "is") if len(gone) == 1 else ("do", "are")
-    return f"{named} {verbs[0]} not do the work and {verbs[1]} not counted: {short(gone[0][1])}."
+    return f"{named} {verbs[0]} not do the requested work and {verbs[1]} not compared: {short(gone[0][1])}."
 
 
 def _nothing(state: RunState, point: int) -> list[str]:

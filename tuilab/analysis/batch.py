@@ -16,8 +16,8 @@ ENOUGH = 0.9
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """Return the worthwhile batch, the largest that fits, and where a GPU becomes faster; None without a
-    model.
+    """Return the worthwhile batch size, the largest that fits, and the size from which a GPU is faster; None
+    if the run measured no model.
     """
     model = state.model
     if model is None or not model.batch:
@@ -43,7 +43,7 @@ HOW = {
 
 
 def fitting(fits: Sequence[Fit]) -> list[str]:
-    """Return a sentence per device: the largest batch of each variant, and the reason why the search
+    """Return one sentence per device, with the largest batch of each variant and the reason why the search
     ended.
     """
     out = []
@@ -91,7 +91,7 @@ def paying(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def _throughput(points: Sequence[PointResult], batch: str) -> dict[int, float]:
-    """Return the highest examples per second of any arm, by batch."""
+    """Return the highest throughput of any arm at each batch size, in examples per second."""
     best: dict[int, float] = {}
     for point in points:
         size_of = point.values.get(batch)

@@ -51,12 +51,12 @@ START_MATTERS_S = 10e-3
 class GpuCall:
     """A call on a GPU that is not present, launched by TensorFlow on this host.
 
-    host: the roofs of this host's processor; None if unknown, and launching then counts as zero. slowed: the
-    roofs of a host that was never idle when they were measured, so its launch cost is too high. kernels:
-    launches per call. least_s: the minimum time of the same call here, if the host does the work on any
-    device. dispatch_s: the Python and dispatch time of the same call on this host's CPU; 0 if unknown.
-    unfused: launches per call if XLA fuses nothing. predictable: False if an op's time follows neither from
-    its work nor from its launches.
+    host: the roofs (measured limits) of this host's processor; if None, they are unknown, and launching
+    counts as zero. slowed: roofs that were measured while the host was busy, so that their launch cost is too
+    high. kernels: launches per call. least_s: minimum seconds of the same call on this host, if the host does
+    the work whatever the device. dispatch_s: the Python and dispatch time of the same call on this host's
+    CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False if an op's time
+    follows neither from its work nor from its launches.
     """
 
     work: Work
@@ -142,7 +142,8 @@ class GpuCall:
         )
         if self.least_s is None:
             return found
-        # A GPU only adds copies. Those of a pipeline may overlap with the preparation of the next batch.
+        # The host does the work here, so a GPU only adds copies. A pipeline may overlap its copies with
+        # preparing the next batch.
         whole = self.least_s + (0.0 if self.work.host_feeds else found.copies_s)
         return msgspec.structs.replace(
             found,
@@ -158,8 +159,8 @@ class GpuCall:
     ) -> tuple[float, float]:
         """Return the expected seconds of a call.
 
-        At best its parts overlap as far as those of the bound; at worst they run one after another. crosses:
-        bytes to and from the device.
+        In the best case, the parts overlap as in the bound; in the worst case, they run one after another.
+        crosses: bytes to and from the device.
         """
         work, ends = self.on_gpu, list[float]()
         # In a call that only copies, each launch starts a copy.
@@ -283,7 +284,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
 
 
 def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
-    """Return the calls on a GPU of the arms whose work is known."""
+    """Return the GPU calls of the arms with known work."""
     found = [call_of(state, arm, point) for arm in arms]
     return [call for call in found if call is not None]
 
@@ -338,8 +339,8 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
 def _compared(
     state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
 ) -> GpuBound:
-    """Compare a bound with a measured arm. The GPU cannot win if it is no faster than the end of the arm's
-    interval.
+    """Compare a bound with a measured arm. The GPU cannot win if its bound is at or above the upper end of
+    the arm's interval.
     """
     found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
     timed = estimate_at(lead, point)
@@ -410,8 +411,8 @@ def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | 
 
 
 SLOWEST_LINK = 250e6
-"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003). Every GPU in the table has at least 60 times
-as much.
+"""Bandwidth of one lane of first-generation PCI Express, in bytes/s (PCI-SIG 2003). The link of every GPU in
+the table is at least 60 times as fast.
 """
 SLOWEST_COPY_S = 1e-3
 """Maximum seconds to start a copy. Published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""

@@ -14,7 +14,7 @@ BUSY_START = (
     "This host was too busy to measure TensorFlow's dispatch overhead; measure again when it is quiet."
 )
 MOST_TIMES = 100
-"""Speedup limits above this are not printed, because they mean little more than "far faster"."""
+"""Largest speedup limit to print. A higher limit means little more than "far faster"."""
 LIMITS = {
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
@@ -33,7 +33,7 @@ def every_card() -> str:
 
 
 def parts_words(bound: GpuBound) -> str:
-    """Return a time and the part of it that is copies, such as `31 µs (24 µs of it copies)`."""
+    """Return the bound's time and the part of it spent on copies, such as `31 µs (24 µs of it copies)`."""
     launches = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
     name = launches if bound.limited_by == "launches" else _limit(bound)
     parts = {

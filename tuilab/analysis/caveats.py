@@ -103,7 +103,7 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
 
 
 def _parting(ordered: "NDArray[Any]", least: int) -> int:
-    """Return how many values belong to the lower level; each level has at least `least` values."""
+    """Return the number of values in the lower level; each level has at least `least` values."""
     import numpy as np
 
     n = len(ordered)
@@ -140,7 +140,7 @@ def movement(samples: Sequence[float]) -> tuple[float, float] | None:
 
     The drift is the Theil–Sen slope (median slope of all pairs; Sen 1968) times the run's length, over the
     median. It must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples, uses the
-    medians of 500 consecutive groups. Fewer than ten samples show no drift.
+    medians of 500 consecutive groups. Returns None for fewer than ten samples.
     """
     import numpy as np
 
@@ -200,7 +200,7 @@ yield to each other.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pressure:
-    """How much the system's counters grew during `wall_s` seconds of measuring; None for counters that this
+    """The increase of the system's counters during `wall_s` seconds of measuring; None for counters that this
     system does not report.
 
     switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time in which the
@@ -244,4 +244,4 @@ def contention(seen: Pressure) -> Found | None:
         reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
     if not reasons:
         return None
-    return Found("cpu-contention", f"the processor was shared: {listed(reasons)}")
+    return Found("cpu-contention", f"the measurement shared its processors: {listed(reasons)}")

@@ -54,8 +54,8 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison of two runs. warnings: differences between the runs, other than the software, that may
-    explain a difference.
+    """A comparison of two runs. warnings: differences between the runs, other than software versions, that
+    may explain different figures.
 
     note: the variation that the intervals do not include; "" if nothing differs or each run had several
     processes.
@@ -220,7 +220,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An arm in one run: its median and 95% interval in seconds per call.
 
     ratio: its median over that of the base run; low, high: bounds; differs: True if the two intervals do not
-    overlap. These are None in the base run itself, and without an interval of this arm.
+    overlap. These are None in the base run itself, and if the arm has no interval.
     """
 
     median_s: float
@@ -271,7 +271,7 @@ class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Across(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison of several runs. warnings: by run, its differences from the base run, and its
+    """A comparison of several runs. warnings: for each run, its differences from the base run and its
     disturbances.
 
     note: the variation that the intervals do not include, "" if there is none. left_out: number of sizes that

@@ -37,7 +37,7 @@ half of whose variance is slow, at most 5% of the sweeps show a crossover.
 
 @dataclass(frozen=True, slots=True)
 class SizeRatio:
-    """The mean log ratio of a over b at one size."""
+    """The mean logarithm of a's time over b's at one size."""
 
     size: int
     ratio: Location
@@ -95,7 +95,7 @@ class Crossing:
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
-    """Return the sizes (positive, ascending) at which the arms have common rounds.
+    """Return the mean log ratio at each size (positive, ascending) at which the arms share rounds.
 
     begun: the first round of each further process (`processes.combined`). The autocorrelation of the log
     ratios is a property of the process, so its estimates at all sizes are averaged.
@@ -374,8 +374,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """Return the result if the lead never changes. known: the lead or sign at each size; all that are not
-    zero are equal.
+    """Return the result if the lead never changes. known: the lead or sign at each size; all nonzero values
+    are the same.
     """
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)

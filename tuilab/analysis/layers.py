@@ -36,8 +36,8 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     """Return each layer's share of a call of the arm, longest first; none without a profile of its graph.
 
-    If the profiled calls took a different time than the run's own, shares refer to the profiled ones. The
-    launches of a loop's ops count toward the loop's layer, because removing the layer would save them.
+    If the profiled calls and the run's own calls differ in duration, the shares refer to the profiled calls.
+    The launches of a loop's ops count toward the loop's layer, because removing the layer would save them.
     """
     account, device = _profiled_account(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"

@@ -75,9 +75,10 @@ Middle = tuple[float, tuple[float, float]]
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
     """Return the median of the logs of three or more processes.
 
-    zygotes: for each process, the zygote it was forked from. Forks of one zygote share its properties. If
-    zygotes differ by more than their forks explain, they are the observations, and the interval is at least
-    that of their means (Kalibera & Jones 2013: the highest level that varies).
+    zygotes: for each process, the zygote (a prepared parent process) from which it was forked. Forks of one
+    zygote share its properties. If zygotes differ by more than their forks explain, they are the
+    observations, and the interval is at least that of their means (Kalibera & Jones 2013: the highest level
+    that varies).
     """
     centre, span = _middle_of_alike(logs)
     groups: dict[int, list[float]] = {}
@@ -224,7 +225,9 @@ def _medians(cell: ArmSamples) -> list[Location]:
 
 
 def _zygotes(cell: ArmSamples) -> list[int]:
-    """Return the zygote of each process whose median counts. Each fresh process gets its own number."""
+    """Return the number of the zygote of each process whose median counts. Each fresh process gets a number
+    of its own.
+    """
     every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
     each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
     counted = (len(cell.samples[_cut(cell, low, high)]) >= SHORTEST for low, high in _spans(cell))

@@ -16,8 +16,7 @@ MATTERS = 0.15
 """Minimum share of a call for advice on a part. Removing a smaller part would gain too little."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""If the transfer over the link takes at least this share of the copy time, the rest of the copy time is not
-mentioned.
+"""The rest of the copy time is mentioned only if the transfer over the link takes less than this share of it.
 """
 
 

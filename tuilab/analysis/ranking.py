@@ -22,8 +22,7 @@ from tuilab.model.run import ArmState, RunState
 LEAST = 1.005
 """A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
 LOOK = 3
-"""Number of warm-up calls needed before a provisional figure is shown. It is shown until the first counted
-round.
+"""Minimum number of warm-up calls for a provisional figure, which is shown until the first counted round.
 """
 
 
@@ -117,8 +116,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time, as it is in both arms; None if no part
-    makes up half of the saving.
+    """Return the part of a call in which `after` saves the most time, from both arms; None if that part is
+    less than half of the total saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:

@@ -55,7 +55,8 @@ class RatioEstimate(Bounded):
 
     @property
     def least(self) -> float | None:
-        """The smallest difference (0.07: 7%) that nine of ten such runs would detect: a t interval's power.
+        """The smallest difference (0.07: 7%) that nine of ten such runs would detect, from the power of the t
+        interval.
 
         δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio; the interval's half-width is t₀.₉₇₅ s.
         """
@@ -138,9 +139,9 @@ def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
     """Return the `log_ratios` of samples given with the round of each; faster for many samples, because it
-    builds no dictionary.
+    builds no dictionaries.
 
-    If a round has several samples, the last counts. Rounds ascend.
+    If a round has several samples, the last counts. Rounds must ascend.
     """
     if min(len(a), len(b)) <= LARGE:
         return log_ratios(dict(zip(a_rounds, a, strict=True)), dict(zip(b_rounds, b, strict=True)))

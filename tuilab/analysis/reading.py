@@ -153,8 +153,8 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 
 
 def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """Return a clause that explains why the quotient of the displayed medians differs from `found`; "" if it
-    is within the interval of `found`.
+    """Return a clause that explains why the quotient of the displayed medians differs from `ratio`; "" if it
+    is within the interval of `ratio`.
 
     ratio: a's time over b's.
     """

@@ -80,7 +80,9 @@ def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """Return the memory level (main memory or a cache) with that bandwidth."""
+    """Return the memory level (main memory or a cache) whose bandwidth applies to that working set; None if
+    unknown.
+    """
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
 
@@ -97,7 +99,7 @@ def floor(
 ) -> Floor:
     """Return the minimum time of a call on a device with measured roofs. Unknown parts count as zero.
 
-    ops: dispatched one by one in eager mode.
+    ops: number of ops that eager mode dispatches one by one.
     """
     moved = work.bytes
     tops = [(flop, peak(roofs, dtype)) for dtype, flop in needed(work).items()]
@@ -157,7 +159,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs. If a run measured shorter launch times on the CPU, they replace the known ones."""
+    """Return the roofs. Shorter launch times that a run measured on the CPU replace the known ones."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(

@@ -41,8 +41,8 @@ def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, found: Reach) -> str:
-    """Return the roof, such as `199 GFLOP/s float32`, and the arm that reached it if it exceeds the measured
-    roof.
+    """Return the roof, such as `199 GFLOP/s float32`, and, if an arm exceeded the measured roof, the name of
+    that arm.
     """
     measured_roofs, device = device_roofs(state, arm, point), found.device
     work, least = found.work, found.least

@@ -31,8 +31,8 @@ from tuilab.model.run import ArmState, RunState
 class Series:
     """The points along the first axis: size → index of the point, ascending, with the arms measured there.
 
-    fixed: the other axis's value, empty with one axis. arms: size → arms measured there, fastest first.
-    begun: the first round of each further process.
+    fixed: the second axis's value; empty if there is only one axis. arms: size → arms measured there, fastest
+    first. begun: the first round of each further process.
     """
 
     axis: str

@@ -18,7 +18,9 @@ from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 OTHERS = 0.2
-"""Share of one processor. The kernel's ticks cannot show less within a quarter of a second."""
+"""Maximum load from other processes, as a share of one processor. Within a quarter of a second, the kernel's
+clock ticks cannot show less.
+"""
 SONG = 1.08
 """Maximum slowdown of the canary (a short fixed computation), relative to its fastest times without other
 activity. Processes differ by a few percent.

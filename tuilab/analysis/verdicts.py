@@ -263,7 +263,7 @@ def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence
 
 
 def _needs_sweep(axis: str) -> str:
-    return f"It needs a sweep over {axis.replace('_', ' ')}."
+    return f"The claim needs a sweep over {axis.replace('_', ' ')}."
 
 
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Judgement:

@@ -211,7 +211,7 @@ def test_code_that_does_not_compute_its_result_is_named(worker, own, name):
         assert not accused(state, "eager") and GONE in accused(state, "xla")
         from tuilab.analysis.summary import summarise
 
-        assert "not do the work" in summarise(state).answer
+        assert "not do the requested work" in summarise(state).answer
 
 
 def test_repeated_work_that_a_graph_merges_is_reported(worker, own):
