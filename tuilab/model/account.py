@@ -45,7 +45,7 @@ PHASE_WORDS = {
     "input_wait": "waiting for input",
     STALL: "waiting for the host",
 }
-"""Wording for a sentence: "copying in takes 71% of a call"."""
+"""Phase names for sentences, as in "copying in takes 71% of a call"."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

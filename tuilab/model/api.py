@@ -1,6 +1,6 @@
 """The public names of one TensorFlow version.
 
-A worker collects them, so that code which must not import TensorFlow can use them.
+A worker collects them for code that must not import TensorFlow.
 """
 
 import msgspec
@@ -35,8 +35,9 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     A name without a signature accepts any arguments."""
     modules: tuple[str, ...] = ()
-    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), including private ones and
-    the names that its packages import."""
+    """Dotted names of the installed package's modules (`tensorflow.python.ops.math_ops`), including private
+    ones and the names that its packages import.
+    """
     renames: dict[str, str] = {}
     """TensorFlow's own map from version 1 names to version 2 names."""
     argument_renames: dict[str, dict[str, str]] = {}

@@ -123,7 +123,7 @@ def _summed(op: Shaped) -> float:
 
 
 def _product(op: Shaped) -> float:
-    """Return 2 m k n for each matrix."""
+    """Count 2 m k n operations for each matrix product in the batch."""
     left = _known_shape(op.inputs, 0)
     flipped = op.get("transpose_a") or op.get("adj_x")
     inner = left[-2] if flipped else left[-1]
@@ -251,7 +251,7 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
-    """Return `cost` n³ for the matrix, plus `each` n² for every right-hand side."""
+    """Count `cost` n³ operations for the matrix, plus `each` n² for every right-hand side."""
 
     def count(op: Shaped) -> float:
         shape, right = _known_shape(op.inputs, 0), _known_shape(op.inputs, 1)

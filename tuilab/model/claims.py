@@ -38,14 +38,14 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):
-    """Ops of type `op` ran on a device of family `device` in the arms listed in `arms`."""
+    """Ops of type `op` ran on a device of family `device` in the arms that match `arms`."""
 
     op: str
     """Op type, such as `MatMul`."""
     device: str
     """`CPU` or `GPU`."""
     arms: ArmPattern = ArmPattern()
-    """Empty: every arm."""
+    """The arms to check; empty for every arm."""
 
 
 class KernelFor(_Condition, frozen=True, kw_only=True, tag="kernel-for"):
@@ -54,14 +54,14 @@ class KernelFor(_Condition, frozen=True, kw_only=True, tag="kernel-for"):
     op: str
     """Op type."""
     dtype: str
-    """Such as `float64`."""
+    """The dtype, such as `float64`."""
     device: str = "GPU"
     exists: bool = True
-    """False: the build has no such kernel."""
+    """False to claim that the build has no such kernel."""
 
 
 class Raises(_Condition, frozen=True, kw_only=True, tag="raises"):
-    """The arms listed in `arms` fail with an error of type `error`."""
+    """The arms that match `arms` fail with an error of type `error`."""
 
     error: str
     """The exception's type, or one of its base classes."""
@@ -69,7 +69,7 @@ class Raises(_Condition, frozen=True, kw_only=True, tag="raises"):
 
 
 class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"):
-    """The arms listed in `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
+    """The arms that match `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
 
     share: float
     """Share of a call, 0 … 1."""
@@ -77,7 +77,7 @@ class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"
 
 
 class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
-    """The named phases together take at least `share` (0 … 1) of a call in the arms listed in `arms`."""
+    """The named phases together take at least `share` (0 … 1) of a call in the arms that match `arms`."""
 
     phases: tuple[str, ...]
     """Names of the phases to add up."""
@@ -129,7 +129,7 @@ class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement")
     """The swept parameter."""
     arms: ArmPattern = ArmPattern()
     same: bool = True
-    """False: the placement changes along the axis."""
+    """False to claim that the placement changes along the axis."""
 
 
 Condition = (

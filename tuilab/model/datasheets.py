@@ -27,7 +27,7 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. A peak, size or cost that is missing is unknown and never limits a bound."""
+    """One GPU. A missing peak, size or cost is unknown and never limits a bound."""
 
     name: str
     """The common name: `H100`."""
@@ -61,7 +61,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """Return the seconds of a kernel launch: the smallest published for this GPU family, or else for any
+        """Return the smallest published kernel launch time in seconds, for this GPU family or else for any
         family.
         """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
@@ -86,7 +86,9 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """The least and the most that each term takes in practice: published timings, and those of one H100."""
+    """The smallest and largest expected value of each term of a bound, from published timings and from one
+    H100.
+    """
 
     kernels: tuple[float, float]
     """Factors for arithmetic and memory, from published timings of whole workloads."""
@@ -97,7 +99,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     launch_s: tuple[float, float]
     """Seconds of a kernel launch."""
     iteration_s: tuple[float, float]
-    """Seconds by which an iteration of a loop waits for the host."""
+    """Seconds that a loop iteration waits for the host."""
     link: tuple[float, float]
     """Factors for copies over the link."""
     pageable: float
@@ -105,7 +107,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     copy_s: tuple[float, float]
     """Seconds to start a copy."""
     measured: str
-    """The source of the figures that are not published, or its key."""
+    """The source of the unpublished figures, or its key in the table of sources."""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -117,7 +119,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 _TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
 LEAST_LAUNCH = _TABLE.launch
-"""Smallest published seconds of a kernel launch, by GPU family."""
+"""Smallest published kernel launch time in seconds, by GPU family."""
 EXPECTED = _TABLE.expected
 SHEETS: dict[str, DataSheet] = {
     name: msgspec.structs.replace(gpu, vector=gpu.boosted(gpu.vector), tensor=gpu.boosted(gpu.tensor))

@@ -79,7 +79,7 @@ class Built(_Stage, frozen=True, kw_only=True, tag="built"):
     cuda_version: str = ""
     cudnn_version: str = ""
     architectures: tuple[str, ...] = ()
-    """`sm_80` (machine code), `compute_90` (PTX)."""
+    """GPU architectures in the build: `sm_80` (machine code), `compute_90` (PTX)."""
 
 
 class ListedGpu(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,7 +102,7 @@ _PREFIX = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: [IWEF] |[IWEF]\d{4} [\d:.]+\
 
 
 class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
-    """The process has ended, as the runner reports it. `code` is negative for a signal."""
+    """The worker process has ended; the runner sends this event. `code` is negative for a signal."""
 
     code: int
     """Exit code; negative if a signal killed the process."""
@@ -154,7 +154,9 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     worker: Workers = 0
     """Index of the process in the run, from 0."""
     zygote: int | None = None
-    """For a forked process, the index of its zygote; None for a fresh one."""
+    """For a forked process, the index of its zygote (the process from which it was forked); None for a fresh
+    one.
+    """
     code: dict[str, str] = {}
     """Hashes of the user's files at the time this process read them, by file name."""
 
@@ -172,9 +174,11 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     points: tuple[Count, ...] = ()
     """In a fleet, the sweep points measured there."""
     began: Difference | None = None
-    """Seconds on the node's own clock; comparable only within that node."""
+    """Start of the node's part of the run, in seconds of the node's own clock; comparable only within that
+    node.
+    """
     ended: Difference | None = None
-    """Seconds on the node's own clock."""
+    """End of the node's part of the run, in seconds of the node's own clock."""
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
@@ -301,8 +305,9 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     """The load from other processes during a round, or during consecutive rounds of a quarter of a second."""
 
     first: Count
-    """Index of the first round, from 0. In an event, it counts the process's rounds; in a run's state, the
-    run's."""
+    """Index of the first round, from 0: among the process's rounds in an event, among the run's in a run's
+    state.
+    """
     rounds: Count
     """Number of rounds."""
     others: Seconds
@@ -330,7 +335,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One op of an arm and its placement."""
 
     name: str
-    """The node's name in the graph; for eager ops, the type."""
+    """The node's name in the graph; for an eager op, its type."""
     op: str
     """Op type, such as `MatMul`."""
     device: str
@@ -432,7 +437,7 @@ class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
 
 
 class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
-    """The measured roofs (hardware limits) of a machine in the run, from before or after the run."""
+    """The roofs (hardware limits) of a machine in the run, measured before or after the run."""
 
     roofs: Roofs
 
@@ -444,7 +449,7 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     """A stable name for scripts."""
     value: Value | Finite
     text: str
-    """A sentence."""
+    """The observation, in a sentence."""
     arm: str = ""
     """The arm's id; empty for the whole run."""
     point: Count = 0
@@ -508,10 +513,10 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
-    """The reply to a question other than a run: `kind` selects the struct of `body`."""
+    """The reply to an `Ask` request: `kind` selects the struct of `body`."""
 
     request: str
-    """The id of the question."""
+    """The id of the `Ask` request."""
     kind: str
     """Selects the struct of `body`."""
     body: msgspec.Raw

@@ -174,7 +174,7 @@ _LEFT = re.compile(r"[0-9a-f]{8}\.part")
 
 
 def _beginning(target: Path) -> str:
-    # Fifty characters are at most two hundred bytes, out of the 255 bytes of a name.
+    # Fifty characters take at most 200 bytes in UTF-8, and a file name may have 255.
     return f".{target.name[:50]}."
 
 

@@ -33,7 +33,7 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Host, processor, devices and versions of a machine. Every saved figure refers to one."""
+    """Host, processor, devices and versions of a machine. Every saved figure refers to a machine."""
 
     longest_text: ClassVar[int] = 500
     """Maximum length of a text in characters, because texts appear in tables (see `model.sanitize`)."""
@@ -45,7 +45,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cores: int
     """Number of usable logical CPUs."""
     memory: int
-    """Bytes."""
+    """Bytes of main memory."""
     os: str
     python: str
     tensorflow: str

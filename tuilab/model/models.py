@@ -1,4 +1,4 @@
-"""The content of a model file, as a worker read it: inputs, weights, remarks."""
+"""The content of a model file, as read by a worker: inputs, weights, notes."""
 
 from typing import Literal
 
@@ -92,7 +92,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fits_on: tuple[Fit, ...] = ()
     """The largest fitting batch for each device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
-    """Choices made while opening the file, and remarks, in sentences."""
+    """Sentences about choices made while opening the file, and other notes."""
     layers: tuple[Layer, ...] = ()
     """In a result: the part of a call that each layer takes, for the arm `layers_of`, longest first."""
     layers_of: str = ""

@@ -70,7 +70,7 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
     """The time of one phase in a call; all phases of a profile add up to `measured_s`."""
 
     phase: str
-    """As in `account`."""
+    """Name of the phase, as in `account`."""
     seconds: float
     share: float
 

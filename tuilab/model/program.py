@@ -156,7 +156,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
-    """A dataset over which the program iterates; its stages, last first."""
+    """A dataset over which the program iterates, with its stages, last first."""
 
     stages: tuple[Stage, ...]
     iterator: float = 0.0
@@ -194,7 +194,7 @@ class Window(_Told, frozen=True, kw_only=True, tag="window"):
 
 
 class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
-    """The devices and dtypes for which the program's TensorFlow has a kernel of the op."""
+    """The kernels in the program's TensorFlow: for each op, the dtypes by device."""
 
     ops: dict[str, dict[str, tuple[str, ...]]]
 
@@ -328,9 +328,11 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Speedup of the step, as a factor."""
     step_ci95: tuple[float, float] | None = None
     compile_s: float | None = None
-    """Seconds that the change adds to the first step, to compile it."""
+    """Seconds that the change adds to the first step for compiling."""
     program: float | None = None
-    """Speedup of the program so far, as a factor, from its steps' share of the time and `compile_s`."""
+    """Speedup of the program so far, as a factor, computed from the steps' share of its time and from
+    `compile_s`.
+    """
     said: str = ""
     """A sentence about the measurement, or why nothing was measured."""
 

@@ -57,7 +57,7 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
-    # Rounding turned 9.997 into 10.00: use one digit fewer.
+    # If rounding turned 9.997 into 10.00, use one digit fewer.
     return rounded, digits - 1 - math.floor(math.log10(abs(rounded)))
 
 

@@ -49,7 +49,9 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     their arms at the same time but measure one after another.
     """
     settled: tuple[str, ...] = ()
-    """For a further process, the arms that settled at once in an earlier process: their warm-up is short."""
+    """For a further process: the arms that ran at full speed from their first block in an earlier process.
+    They get a short warm-up.
+    """
     part: int = 0
     """If some arms must not share a process: the index (from 0) of the group of arms that this process
     measures.
@@ -78,7 +80,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
-    """Stop the run `id` between calls. The worker's reading thread obeys immediately."""
+    """Stop the run `id` between calls. The worker's reading thread handles this immediately."""
 
 
 class Painted(_Request, frozen=True, kw_only=True, tag="painted"):

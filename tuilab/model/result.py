@@ -288,7 +288,7 @@ class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     arms: tuple[EnvironmentRatio, ...]
     sentences: tuple[str, ...]
-    """Ratios, changed ops, first calls, import times."""
+    """Sentences about ratios, changed ops, first calls and import times."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):

@@ -56,7 +56,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     flop: float | None = None
     """Number of arithmetic operations by convention; a multiply-add counts as two."""
     least_flop: float | None = None
-    """Number of operations that no known algorithm avoids, if that is smaller."""
+    """Number of operations that even the best known algorithm needs, if it is smaller than `flop`."""
     by_dtype: dict[str, float] = {}
     """Number of operations by dtype, if there are several dtypes."""
     inputs: float | None = None
@@ -142,8 +142,8 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     memory: tuple[MemoryRoof, ...] = ()
     """Memory roofs by working set, ascending. The last is the device's memory, the others are caches."""
     triad: float = 0.0
-    """Bytes/s of a(i) = b(i) + s · c(i) in its memory; on a CPU, of STREAM's Add, which moves the same number
-    of bytes.
+    """Bandwidth of the STREAM triad a(i) = b(i) + s · c(i) in the device's memory, in bytes/s; on a CPU, of
+    STREAM's Add, which moves the same number of bytes.
     """
     peaks: dict[str, float] = {}
     """FLOP per second by dtype, from a large matrix product."""

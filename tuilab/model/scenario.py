@@ -74,7 +74,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The time and precision for a measurement."""
+    """The time limits and the precision target of a measurement."""
 
     name: BudgetName
     """`quick`, `standard` or `publish`."""
@@ -164,9 +164,11 @@ The first ten calls of 20 ms in a forked process were slower than later ones; sh
 after 0.05 s.
 """
 FORKED_CHASE_S = 1.5
-"""`chase_s` for a first process that is one of twenty."""
+"""Maximum `chase_s` of a run's first process if further processes are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""Estimated seconds to start and end a forked process, and per arm outside warm-up and rounds."""
+"""Estimated seconds to start and end a forked process, and estimated seconds per arm outside warm-up and
+rounds.
+"""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

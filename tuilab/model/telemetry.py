@@ -1,7 +1,7 @@
 """The current load of devices: GPUs from NVML, the host from the kernel's counters.
 
-Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not report is None,
-never 0. Rates cover the time since the previous sample, so the first sample has none.
+Units: bytes, hertz, watts, degrees Celsius; shares are from 0 to 1. A figure that the device does not report
+is None, never 0. Rates cover the time since the previous sample, so the first sample has none.
 """
 
 import msgspec
