@@ -29,7 +29,7 @@ OPS = (
     "Sum",
     "Cast",
 )
-# Packages whose modules make up the public namespace. Any other module found there leaked in.
+# Packages whose modules form the public namespace. Any other module found there was exposed by accident.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
 # An internal module, present only if something such as the profiler has imported it.
 _INSIDE = ("tf.tsl",)
@@ -48,7 +48,7 @@ def make(tf: Any) -> ApiTable:
     signatures: dict[str, Signature] = {}
     import keras
 
-    # Keras 3 and `tf.keras` differ: each has names that the other lacks.
+    # Walk both Keras 3 and `tf.keras`, because each has names that the other lacks.
     for name, thing in (*_walk(tf, "tf", frozenset()), *_walk(keras, "keras", frozenset())):
         names.add(name)
         if isinstance(thing, type) and not name.startswith(WITHOUT_METHODS):
@@ -72,7 +72,7 @@ def make(tf: Any) -> ApiTable:
 def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
     """Yield the name and object of every public attribute below a module. Skips circular references."""
     above = above | {id(module)}
-    # A lazily loaded module raises if its dependency is missing, so users cannot reach it either.
+    # If a lazily loaded module raises because its dependency is missing, users cannot reach it either.
     try:
         words = [word for word in dir(module) if not word.startswith("_")]
     except Exception:

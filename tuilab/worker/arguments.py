@@ -1,4 +1,4 @@
-"""The arguments of a user's function: finds their shapes and builds a call on arrays.
+"""The arguments of a user's function: finds their shapes and builds a call with arrays of these shapes.
 
 Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation or a docstring example.
 """
@@ -29,7 +29,7 @@ TRIES = 8
 
 
 class ShapesNeededError(InputError):
-    """A function has arguments of unknown shape; `lacking` names them."""
+    """Raised if a function has arguments of unknown shape; `lacking` names them."""
 
     def __init__(self, name: str, lacking: Sequence[str]) -> None:
         self.lacking = tuple(lacking)
@@ -87,14 +87,14 @@ class Arguments:
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     bound: frozenset[str] = frozenset()
-    """Names of the function's parameters for which there are arguments."""
+    """Names of the function's parameters that receive an argument."""
     ranges: dict[str, Range] = field(default_factory=dict)
     """Value ranges found in the graph or by a trial call, for tensors with no declared range."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs, with arrays of these sizes. largest: fill integer arrays with the largest
-        valid value.
+        """Return args and kwargs for a call, with arrays of these sizes. largest: fill integer arrays with
+        the largest valid value.
         """
         made = Made(tf)
 
@@ -112,7 +112,7 @@ class Arguments:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
-        """Find the ranges of integers, strings and masks.
+        """Find the valid values of integer, string and mask inputs.
 
         Reads them from the graph. If the graph shows no limits, calls the function with ever smaller integers
         until it succeeds.
@@ -294,7 +294,7 @@ def _signature_shapes(target: Any, accepts: inspect.Signature) -> dict[str, Any]
 
 
 def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the input shapes with which a Keras layer was built. Its batch size becomes a slider."""
+    """Return the input shapes for which a Keras layer was built. Its batch size becomes a slider."""
     config = layer.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"input_shape": config.get("input_shape")}
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Answers the requests other than runs. A separate module answers each kind."""
+"""Answers all requests except runs. Each kind of question has its own module."""
 
 import importlib
 from collections.abc import Callable, Iterator

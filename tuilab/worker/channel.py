@@ -53,7 +53,9 @@ class Channel:
         return channel
 
     def be_watched(self) -> None:
-        """Start a guard that ends this process and its children when this process or its parent exits."""
+        """Start a guard process. When this process or its parent exits, the guard ends this process and its
+        children.
+        """
         # If a worker runs inside another, it inherits the outer worker's mark; its guard must not end the
         # outer worker.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
@@ -113,8 +115,8 @@ class Channel:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Stop writing a finished run to its file and delete the file. If the reader has exited, keep the
-        file and exit.
+        """Close a finished run's file and delete it. If the reader has exited, keep the file and exit the
+        process.
         """
         with self._lock:
             spool, self._spool = self._spool, None
@@ -161,7 +163,7 @@ class Channel:
                 self.leave()
 
     def give_back(self, kept: int, at: int) -> None:
-        """Undo `from_stdio` for a program that replaces this one. No event can be sent afterwards.
+        """Undo `from_stdio`, before another program replaces this process. No event can be sent afterwards.
 
         The program gets the original standard descriptors, and `kept` as descriptor `at`; all others are
         closed.

@@ -20,7 +20,9 @@ from tuilab.model.requests import CONFINE
 from tuilab.worker.temporary import process_folder
 
 HELD = "TUILAB_HELD"
-"""Environment variable that holds the scope of a confined process and of its replacement."""
+"""Environment variable that holds the scope (the model, data and code that may be read) of a confined
+process. A process that replaces it inherits the variable.
+"""
 
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc"),
@@ -33,8 +35,9 @@ _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _SHARED = "/dev/shm"
 """CUDA shares memory between processes in this folder."""
 _THREADS = "/proc/self/task"
-"""CUDA names its threads here, and does not start (error 304) if it cannot. The rule names this process: a
-fork cannot start CUDA, so every worker that uses a GPU starts unconfined and confines itself.
+"""CUDA writes the names of its threads here, and fails to start (error 304) if it cannot. The access rule
+covers only this process's own entry, so a forked child could not start CUDA. Therefore every worker that uses
+a GPU starts unconfined and confines itself.
 """
 _OVER_OTHERS = (16, 17, 19, 21, 22, 24, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
@@ -87,8 +90,8 @@ def confine_if_asked() -> None:
 def _pin_threads() -> None:
     """Keep the folder of threads open.
 
-    A rule covers an inode. When the kernel runs short of memory, it drops unused inodes of `/proc` and makes
-    new ones, which no rule covers.
+    An access rule applies to an inode. When memory is short, the kernel drops unused inodes of `/proc` and
+    later creates new ones, to which no rule applies.
     """
     with contextlib.suppress(OSError):
         os.open(_THREADS, os.O_PATH | os.O_CLOEXEC)

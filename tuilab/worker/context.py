@@ -27,8 +27,8 @@ class Context:
 
     gpus: the GPUs to open; after the start, the GPUs that were opened. painted: set when the screen has drawn
     the last report. turn: set when it is this worker's turn to measure. watched: True if a screen may be
-    drawing the reports. own_code: True while user code, which may start processes, is being measured. sent:
-    number of events so far. waits: True while the run waits for its turn.
+    drawing the reports. own_code: True while user code is being measured; it may start processes. sent:
+    number of events sent so far. waits: True while the run waits for its turn.
     """
 
     tf: Any
@@ -68,7 +68,7 @@ class Context:
         self.send(Log(text=text, source="tuilab", run=run))
 
     def wait_turn(self, run: str) -> None:
-        """Let the run's other workers take their turns; wait for the next turn of this one.
+        """Let the run's other workers measure, then wait for this worker's next turn.
 
         Raises Cancelled if a stop was requested.
         """
@@ -82,15 +82,13 @@ class Context:
     def keep(self, request: Measure, turn: bool = False) -> None:
         """Also write the run's events to a file if requested.
 
-        If the run waits for its turn, writing starts only then.
+        If the run waits for its turn, writing starts when the turn comes.
         """
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
-        """Return a function that reports progress on the given request. The function may be called from any
-        thread.
-        """
+        """Return a function that reports progress on the given request and may be called from any thread."""
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))

@@ -42,7 +42,7 @@ def load(speaker: Speaker) -> Any:
     preload_cusolver()
     try:
         import tensorflow as tf
-    except BaseException as error:  # a broken install raises anything
+    except BaseException as error:  # a broken installation may raise any error
         speaker.say(Imported(error=sentence(error)))
         return None
     speaker.say(Imported(version=tf.__version__, seconds=time.monotonic() - begun))
@@ -106,7 +106,7 @@ WORK: dict[str, Callable[[Any], Any]] = {
 
 
 def attempt(tf: Any, what: str) -> Tried:
-    """Run one op on the first GPU, wait for its result and report the device that holds it."""
+    """Run one op on the first GPU, wait for its result and report the device that holds the result."""
     begun = time.monotonic()
     try:
         with tf.device("/GPU:0"):

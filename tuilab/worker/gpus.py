@@ -103,7 +103,7 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 
 
 def requested_gpus(request: Request, gpus: Gpus) -> set[int]:
-    """Return the machine's indices of the GPUs that a request names or that its workload uses."""
+    """Return the GPUs that a request names or that its workload uses, by the machine's indices."""
     if isinstance(request, Measure):
         # If the roofs (hardware limits) are already known, the GPU need not be opened.
         request = msgspec.structs.replace(request, roofs=None)

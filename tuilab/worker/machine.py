@@ -86,7 +86,9 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
 
 
 def buses(gpus: Gpus) -> dict[str, str]:
-    """Return the PCI bus id of each open GPU by TensorFlow's name. NVML may number GPUs differently."""
+    """Return the PCI bus id of each open GPU, by TensorFlow's name for it. NVML may number the GPUs
+    differently.
+    """
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
 
@@ -131,7 +133,7 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """Return the most likely reason for a missing GPU that can be seen without probing.
+    """Return the most likely reason why no GPU is listed, without running any probes.
 
     `tuilab doctor` examines more.
     """

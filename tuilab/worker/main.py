@@ -128,7 +128,7 @@ def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests
     """Read requests forever. Cancellations take effect at once, even while the main thread is busy."""
     for line in channel.lines():
         _take(channel, context, inbox, line)
-    # The other side has exited. Unless a run must be finished, no call may keep the process alive.
+    # The other side has exited, so exit at once, even during a call, unless a run must be finished.
     channel.reader_gone()
     context.left_alone()
 

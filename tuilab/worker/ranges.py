@@ -21,7 +21,8 @@ MOST_WORDS = 100_000
 MOST_DEPTH = 30
 """Maximum depth of functions that call each other."""
 MOST_OPS = 1_000_000
-"""Maximum number of ops to examine. Functions that each call the next one twice run exponentially many ops.
+"""Maximum number of ops to examine. If each function calls the next one twice, the number of ops grows
+exponentially.
 """
 
 
@@ -31,11 +32,11 @@ class Range:
 
     low: int = 0
     below: int = 0
-    """Exclusive upper limit of the integers, except in the columns listed in `columns`."""
+    """Exclusive upper limit of the integers, except in the columns that `columns` lists."""
     columns: tuple[tuple[int, int], ...] = ()
     """Pairs (column of the last axis, exclusive upper limit of its integers)."""
     flags: bool = False
-    """True for a mask of 0 and 1."""
+    """True for a mask that holds only 0 and 1."""
     splits: bool = False
     """True for the row splits of ragged rows."""
     words: tuple[Any, ...] = ()
@@ -102,7 +103,7 @@ def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the smallest dimension that a multi-part index addresses."""
+    """Return the smallest of the dimensions that an index with several components addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)
@@ -115,7 +116,7 @@ def _last(op: Any, shape: Sequence[int | None]) -> int | None:
 def _constant_at(index: int) -> Limit:
     def limit(op: Any, shape: Sequence[int | None]) -> int | None:
         given = op.inputs[index]
-        # `bincount` uses the smaller of `maxlength` and the largest value it finds.
+        # `bincount` uses the smaller of `maxlength` and the largest value that it finds.
         sizes = given.op.inputs if given.op.type == "Minimum" else [given]
         known = [held for held in map(constant, sizes) if held is not None and held.size]
         return int(known[0].flat[0]) if known else None
@@ -150,7 +151,9 @@ def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequenc
 
 
 def _may_count(spec: Any, name: str) -> bool:
-    """Return whether an input may hold ids or flags. Floats of rank 3 or more are sequences or images."""
+    """Return whether an input may hold ids or flags. Floats of rank 3 or more are taken for sequences or
+    images.
+    """
     rank = spec.shape.rank
     return spec.dtype.is_integer or spec.dtype.name == "string" or rank is None or rank < 3 or "mask" in name
 
@@ -245,7 +248,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
     if op.type in PASSES:
         return frozenset().union(*given)
     if op.type in ("Select", "SelectV2"):
-        # Keras looks up `where(i < 0, i + rows, i)`, which equals i for every value drawn.
+        # Keras looks up `where(i < 0, i + rows, i)`, which equals i for every value that is drawn here.
         both = sorted(given[1] | given[2], key=lambda each: -abs(each.added))
         return frozenset({(each.input, each.column): each for each in both}.values())
     if op.type in GATHERS:

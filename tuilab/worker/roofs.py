@@ -34,12 +34,13 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 MEMORY_SHARE = 8
 """The measurement uses at most one eighth of the host memory."""
 SLICES = 4
-"""Memory is processed in this many slices. On a busy machine, a short pass is more likely to be undisturbed.
+"""The arrays in memory are processed in this many slices, because a short pass is more likely to be
+undisturbed on a busy machine.
 """
 PASS_BYTES = 32 * 2**20
 """Minimum bytes that one timed pass over a cached working set moves."""
 SIDES = (1_024, 2_048)
-"""Matrix sizes for measuring the peak."""
+"""Side lengths of the square matrices for measuring peak FLOP/s."""
 CPU_DTYPES = ("float32", "float64", "bfloat16")
 GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 TRIES = 8
@@ -89,7 +90,7 @@ def roofed(context: Context) -> list[str]:
 
 
 class _Busy:
-    """Measures how much of the processors other processes use."""
+    """Measures the share of the processors that other processes use."""
 
     def __init__(self) -> None:
         self._all, self._own = psutil.cpu_times(), time.process_time()
@@ -124,7 +125,9 @@ def _device(tf: Any, name: str, seconds: float, check: Check, memory_bytes: int)
 
 
 def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
-    """Repeat the run as often as the time allows; return the seconds of the fastest."""
+    """Call `run` as often as the time allows, at least `least` times; return the seconds of the fastest
+    call.
+    """
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
         check()
@@ -223,8 +226,8 @@ def _gpu_memory(
         try:
             fused = tf.function(lambda x, y: x + 3.0 * y, jit_compile=True)
             fused(b, c)
-        # XLA does not support this device, so use STREAM's Add, which is a single kernel, instead of the
-        # triad
+        # XLA does not support this device, so use STREAM's Add, which is a single kernel, instead of its
+        # Triad.
         except Exception:
             fused = tf.add
         triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(TRIES))

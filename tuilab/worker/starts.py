@@ -67,5 +67,5 @@ class Starts:
 
     @property
     def found(self) -> DeviceRoofs:
-        """The shortest times measured so far."""
+        """The shortest times to start a call that have been measured so far."""
         return DeviceRoofs(launch_s=dict(self.launch_s), copied_s=dict(self.copied_s))

@@ -17,8 +17,8 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def folder_name() -> Path | None:
-    """Return a name for this process's folder. It is unique even if a later process has the same id. Returns
-    None except on Linux.
+    """Return a name for this process's folder. The name is unique even if a later process has the same id.
+    Returns None on systems other than Linux.
     """
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())
@@ -28,7 +28,9 @@ def folder_name() -> Path | None:
 
 
 def process_folder() -> Path | None:
-    """Create the folder and delete those left by killed processes; None if it cannot be created."""
+    """Create this process's folder and delete the folders that killed processes left behind. Returns None if
+    it cannot be created.
+    """
     own = folder_name()
     if own is None:
         return None
@@ -46,7 +48,7 @@ def process_folder() -> Path | None:
 
 
 def keep_generated_code_apart() -> None:
-    """Make AutoGraph write its generated code to that folder. Call after TensorFlow is imported.
+    """Make AutoGraph write its generated code to this process's folder. Call after TensorFlow is imported.
 
     TensorFlow removes its files when a process exits normally, but not when it is killed.
     """

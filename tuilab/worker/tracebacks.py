@@ -25,7 +25,9 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Maximum number of characters quoted from an error of user code, before the line that raised it."""
+"""Maximum number of characters to quote from the message of an error in user code. The line that raised it
+follows.
+"""
 _NO_ROOM = "Dst tensor is not initialized."
 """TensorFlow's entire message when a copy runs out of memory."""
 
@@ -60,7 +62,7 @@ def _place(error: BaseException) -> str:
     if not mine:
         return ""
     file, line, name = mine[-1]
-    # AutoGraph and Python give a lambda no useful name.
+    # Neither AutoGraph nor Python gives a lambda a useful name.
     within = f", in {sanitize_line(name, 80)}" if name.isidentifier() and name != "None" else ""
     return f" ({sanitize_line(Path(file).name, 80)}, line {line}{within})"
 
@@ -99,7 +101,7 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that fails to parse has no frames, and traced code has none either; the error object itself
+    # Neither a file that fails to parse nor traced code has frames of its own; the error object itself
     # contains the line.
     named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
     if not mine and not any(map(_is_own, named)):

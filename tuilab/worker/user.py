@@ -68,7 +68,7 @@ from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
 
 BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _imported: set[int] = set()
-"""Ids of iterators that the file creates while it is loaded. All arms of the file share them."""
+"""Ids of the iterators that a file creates while it is loaded. All arms of the file share these iterators."""
 _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
@@ -185,7 +185,7 @@ def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) 
 
 
 def _is_offered(value: Any, module: ModuleType) -> bool:
-    """Return True if a name in the file can be measured: one of the file's own functions, or a model."""
+    """Return True if an object in the file can be measured: one of the file's own functions, or a model."""
     if _is_model(value) or isinstance(value, Workload):
         return True
     return callable(value) and getattr(value, "__module__", "") == module.__name__
@@ -226,7 +226,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def versions(scenario: Scenario) -> dict[str, str]:
-    """Return a hash of each user file: the workload or model, and the user's modules that it imports.
+    """Return a hash for each user file: the workload or model, and the user's modules that it imports.
 
     Keys are file names, relative to the first file's folder if possible; {} for built-in workloads.
     """
@@ -306,8 +306,8 @@ def _model_declaration(model: Any, name: str) -> Declaration:
 
 
 def _case(b: Build, function: Callable[..., Any]) -> Case:
-    """Call the function at the arm's values in its device scope; the return value decides what is
-    measured.
+    """Call the function with the arm's values in its device scope, and return the case to measure, which
+    depends on the return value.
     """
     values: Mapping[str, Value] = dict(b.values)
     before = {id(each) for each in _iterators(b.tf)} - _imported
@@ -327,7 +327,9 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return the case with its prefetching pipelines drained before each block, and idle after the block."""
+    """Return a case that drains its prefetching pipelines before each block and waits until they are idle
+    after it.
+    """
     drain = Drain(draw)
     drain.pace()
     drain.empty()
@@ -340,7 +342,7 @@ def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
 
 
 def _feed_case(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
-    """Run the step on each element of the dataset, restarting at its end."""
+    """Return a case that runs the step on each element of the dataset, and starts over at its end."""
     compiled, iterator = b.compiled(step), iter(dataset)
 
     def drawn() -> tuple[Any, ...]:
@@ -400,7 +402,7 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Return True if the return value contains a step to call, rather than only results."""
+    """Return True if the return value contains a step to call, and not only results."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 
@@ -472,15 +474,15 @@ def _clone(b: Build, model: Any) -> Any:
                 return model
         try:
             return _filled(_created_again(model), model)
-        except Exception:  # the model's own constructor or build runs here
+        except Exception:  # the model's own constructor or `build` runs here and may raise anything
             where = ", ".join(sorted(place.rpartition("/device:")[2] for place in places))
             words = f"its weights are on {where}, and Keras cannot copy it to {b.arm.device}: use {FUNCTION}"
             raise InputError(f"Keras model or layer {model.name}", model.name, FUNCTION, words) from None
 
 
 def _created_again(model: Any) -> Any:
-    """Return another object of the class. Raises TypeError if it might differ: Keras does not record the
-    arguments that a model was created with.
+    """Create another object of the model's class. Raises TypeError if the object might differ, because Keras
+    does not record the arguments of the model's constructor.
     """
     if inspect.signature(type(model)).parameters:
         raise TypeError
@@ -494,7 +496,7 @@ def _created_again(model: Any) -> Any:
 
 
 def _filled(copy: Any, model: Any) -> Any:
-    """Build the copy like the model, and give it the model's weights."""
+    """Build the copy for the model's input shapes, and give it the model's weights."""
     if model.built and not copy.built:
         copy.build_from_config(model.get_build_config())
     if model.weights:

@@ -39,7 +39,7 @@ def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def kill(pid: int) -> None:
-    """Kill a worker that has not been reaped yet, and its session if it already has one."""
+    """Kill a worker that has not been reaped yet, and its session if it already leads one."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -83,7 +83,7 @@ def serve(asking: socket.socket) -> None:
     open_ = True
     while open_ or workers:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # an earlier event of this batch removed it
+            if key.fileobj not in selector.get_map():  # an earlier event of this batch has removed it
                 continue
             if key.fileobj is asking:
                 try:

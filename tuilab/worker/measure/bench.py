@@ -25,8 +25,8 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """The result of a warm-up: its busy seconds, its number of calls, and whether the timings were steady at
-    its end and from its start.
+    """The result of a warm-up: the seconds spent in calls, the number of calls, and whether the timings were
+    steady at the end and from the first call.
     """
 
     seconds: float
@@ -77,7 +77,7 @@ PAINT_S = 0.25
 class Reporter:
     """Buffers rounds between reports, and waits for the screen if it shares the processors.
 
-    pace: after each report, `settle` waits until the screen has drawn it, at most 0.25 s. state: the run's
+    pace: if True, `settle` waits until the screen has drawn the last report, at most 0.25 s. state: the run's
     state, built from the reported events. holding: True while events are only buffered.
     """
 
@@ -143,8 +143,9 @@ def is_short(request: Measure) -> bool:
 class Bench:
     """A run's request, its stopwatches and other tools, and the progress of its rounds.
 
-    values: the checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: one
-    per point. disturbed: rounds kept although the canary's speed had changed.
+    values: the checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: the
+    load by other processes, one entry per point. disturbed: number of rounds kept although the canary (see
+    `interference`) had changed its speed.
     """
 
     context: Context
@@ -205,7 +206,7 @@ class Bench:
         self.check()
 
     def wait_prepared(self) -> None:
-        """If the request says so, wait while the run's other processes prepare and measure.
+        """If the request asks for it, wait while the run's other processes prepare and measure.
 
         Raises Cancelled if a stop was requested.
         """
@@ -224,7 +225,9 @@ class Bench:
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Caveat]) -> None:
-        """Report caveats. If the run has several processes, they include the process in which they arose."""
+        """Report caveats. If the run has several processes, each caveat names the process in which it
+        arose.
+        """
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:

@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Share of a GPU's memory. A smaller reservation by TensorFlow is not reported."""
+"""Share of a GPU's memory. If TensorFlow reserves less than this share, no caveat is reported."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
@@ -25,8 +25,8 @@ def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> C
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """Return the caveats about an arm's figures at one size: outliers, separate levels, drift, still warming
-    up, too imprecise.
+    """Return the caveats about an arm's figures at one size: outliers, separate levels, drift, an unfinished
+    warm-up, or too little precision.
     """
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
@@ -35,7 +35,7 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
-    """Return the caveats about the whole run: shared processors, or a machine whose speed changed.
+    """Return the caveats about the whole run: the processors were shared, or the machine's speed changed.
 
     disturbed: rounds that were kept although the canary's speed had changed.
     """
@@ -73,9 +73,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Return a caveat for each GPU of the run on which TensorFlow keeps a large share of the
-    memory reserved.
-    """
+    """Return a caveat for each of the run's GPUs if TensorFlow keeps a large share of its memory reserved."""
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}

@@ -91,7 +91,9 @@ class Counted:
         return flop(self.parts)
 
     def stays(self) -> tuple[Stay, ...]:
-        """Return the ops that only the CPU runs, by type, with the bytes that cross the bus for them."""
+        """Return the ops that only the CPU runs, by type, with the bytes copied from and to the GPU because
+        of them.
+        """
         held = [part for part in self.parts if part.stays]
         by_gpu = {key for part in self.parts if part.kernel for key in part.writes}
         for_gpu = {key for part in self.parts if part.kernel for key in part.reads}
@@ -115,8 +117,8 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read as inputs and write as outputs, each counted
-        once.
+        """Return the bytes that these parts (default: all) read as inputs and write as outputs. Counts each
+        piece of memory once.
 
         Excludes data that one part produces for another, because it may stay in a cache or register.
         """
@@ -189,8 +191,8 @@ def of_graph(
     """Return the work of one run of a FuncGraph that computes these tensors and its side effects.
 
     shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
-    belong to the call itself; the others are captured. trips: iterations of the loops that depend on the
-    data, by the loop's name.
+    belong to the call itself; the others are captured. trips: number of iterations of each data-dependent
+    loop, by the loop's name.
     """
     return _Graphs(trips).whole(graph, list(outputs), shapes, arguments)
 
@@ -337,7 +339,7 @@ class _Body:
         for tensor in op.outputs:
             key = self._make(tensor)
             if op.type == "TensorListSetItem":
-                # The op updates the list in place, so its output is the same list.
+                # The op updates the tensor list in place, so its output is the same list.
                 self.lies[tensor.name] = self.lies.get(op.inputs[0].name, key)
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs
@@ -361,7 +363,9 @@ class _Body:
         )
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
-        """Return True if the op needs its own GPU kernel, False if it is fused into the preceding product."""
+        """Return True if the op needs its own GPU kernel, False if it is fused into the preceding matrix
+        product or convolution.
+        """
         if op.type in NO_LAUNCH or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
             return False
         if op.type in PRODUCTS or op.type.startswith("FusedBatchNorm"):
@@ -455,7 +459,7 @@ class _Body:
                 self.holds[made.name] = left[index]
 
     def _branch(self, op: Any) -> None:
-        """Count the branch with the least arithmetic. This is a lower bound for every branch."""
+        """Count the branch with the least arithmetic. The count is a lower bound, whichever branch runs."""
         if op.type.endswith("If"):
             names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
         else:
@@ -643,7 +647,8 @@ _SMALL = _small()
 
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
-    """Return how often a loop runs, by evaluating its counters, and their final values by position.
+    """Return how often a loop runs, found by evaluating its counters, and the counters' final values by
+    position.
 
     The count is None if it depends on the data. values: the loop's initial values, None if unknown.
     """

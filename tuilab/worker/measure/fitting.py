@@ -98,15 +98,15 @@ def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
 
 
 def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
-    """Return each available device with each variant of the run."""
+    """Yield every combination of an available device and a variant of the run."""
     here = {device.name for device in bench.context.machine.devices}
     devices = dict.fromkeys(arm.device for arm in bench.request.arms if arm.device in here)
     return product(devices, dict.fromkeys(arm.variant for arm in bench.request.arms))
 
 
 def _memory(bench: Bench, device: str) -> int:
-    """Return the bytes that a call may use. For a GPU, that is the memory that was free when TensorFlow
-    opened it.
+    """Return the bytes that a call may use. For a GPU, this is the memory that was free when TensorFlow
+    opened the GPU.
     """
     limit = next((d.memory for d in bench.context.machine.gpus if d.name == device), 0)
     return limit or free_memory()
@@ -158,7 +158,7 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
 
 
 def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
-    """Return the batch whose call takes `limit` bytes, judging by the peaks.
+    """Return the batch size whose call takes `limit` bytes, extrapolated from the measured peaks.
 
     Infinite if no call took more memory than is held between calls. If the smallest batch takes more memory
     than the line predicts, the excess counts as unusable: copies leave holes that are too small for the
@@ -210,7 +210,7 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return how many of the tried batches took enough memory to be used for the line."""
+        """Return how many of the tried batches took enough memory to be used for fitting the line."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 
@@ -228,7 +228,9 @@ class _Search:
         return _fit(self._arm.device, self._arm.variant, batch, self._batch.high, self._limit, source)
 
     def _try(self, batch: int) -> Tried | None:
-        """Return the bytes on the device over two calls; None if they did not fit."""
+        """Call the model twice with this batch and return the memory that it took on the device; None if it
+        did not fit.
+        """
         bench, memory = self._bench, self._tf.config.experimental
         bench.check()
         gc.collect()

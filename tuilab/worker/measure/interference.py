@@ -61,7 +61,7 @@ class Canary:
         return max(around), any(abs(song / usual - 1) > MOVED for song in around)
 
     def accept(self) -> None:
-        """Accept the round: add its sample to the usual times."""
+        """Accept the round: add its sample to the samples that define the usual time."""
         self._usual.append(self._before)
 
     def _sing(self) -> float:
@@ -74,7 +74,7 @@ class Canary:
 
 
 SHORTEST_S = 0.2
-"""Seconds. Below this, the kernel's 10 ms ticks are too coarse."""
+"""Shortest interval to judge, in seconds. For a shorter one, the kernel's 10 ms ticks are too coarse."""
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -141,13 +141,13 @@ def pressure_since(before: Counters) -> Pressure | None:
 
 
 WINDOW_S = 0.25
-"""Long enough for the kernel's ticks to show other processes' use, but shorter than most bursts of
-activity.
+"""Seconds per window: long enough for the kernel's ticks to show what other processes use, but shorter than
+most bursts of activity.
 """
 
 
 class HostWatch:
-    """Detects the activity of other processes over windows of successive rounds.
+    """Detects the activity of other processes, in windows of successive rounds.
 
     whole: treat all rounds and the warm-up as one window, because a short process ends before the kernel's
     ticks show any activity.
@@ -177,7 +177,7 @@ class HostWatch:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows completed since the last call of this method. index: the index of the next
+        """Return the windows completed since this method was last called. index: the index of the next
         round.
         """
         if self._songs:
@@ -224,8 +224,8 @@ def _throttled() -> float | None:
 
 
 def _busy() -> float | None:
-    """Return the CPU seconds that all processes, including other virtual machines, used on the CPUs available
-    to us.
+    """Return the CPU seconds that all processes and other virtual machines have used on the CPUs available to
+    this process.
     """
     every = psutil.cpu_times(percpu=True)
     mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]

@@ -36,7 +36,7 @@ _UPDATES = (
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
-"""A scope with at least this share of the arithmetic is the whole model, not a layer."""
+"""A scope with at least this share of the arithmetic is taken for the whole model, not for a layer."""
 
 
 class Layers:
@@ -116,7 +116,8 @@ class Layers:
 def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0) -> tuple[LayerWork, ...]:
     """Return each layer with its work and its share of the computing time, slowest first.
 
-    started: share of the dispatch time spent on the ops; the rest is spent on starting the call itself.
+    started: share of the dispatch time that is spent on the ops; the rest is the cost of starting the call
+    itself.
     """
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
@@ -131,8 +132,8 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
             name, kind = whose.ran(key.name, key.op)
             spent[name] += time
             kinds.setdefault(name, kind)
-    # Executions are counted from the graph, not from the profile, because TensorFlow's executor stops
-    # recording ops that are cheap.
+    # Take the number of executions from the graph, not from the profile, because TensorFlow's executor stops
+    # recording cheap ops.
     looping: dict[str, float] = defaultdict(float)
     for part in found.parts:
         if _IN_LOOP.search(part.name):
@@ -202,7 +203,7 @@ def has_loops(found: Counted) -> bool:
 
 
 def _kind(parts: Sequence[Part]) -> str:
-    """Return the op with the most arithmetic in a name scope."""
+    """Return the type of the op with the most arithmetic in a name scope."""
     most: Counter[str] = Counter()
     for part in parts:
         most[part.op] += int(part.flop or 0)

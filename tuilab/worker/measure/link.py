@@ -9,13 +9,15 @@ from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.workloads.parts.device import move_to
 
 SIZES = tuple(4**power for power in range(8, 14))
-"""64 KiB to 64 MiB."""
+"""Sizes of the test copies in bytes, from 64 KiB to 64 MiB."""
 
 TRIES = 10
 
 
 def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> CopyCost:
-    """Measure synchronised copies from one device to another (`/CPU:0`, `/GPU:0`); the fastest of ten."""
+    """Time synchronised copies from one device to another (`/CPU:0`, `/GPU:0`). The fastest of ten copies of
+    each size counts.
+    """
     times = []
     for count in SIZES:
         with tf.device(source):

@@ -24,7 +24,7 @@ def process_memory() -> int:
 
 
 def reset_peak() -> None:
-    """Reset the peak if the system and the process's confinement allow it (Linux 4.0 and later)."""
+    """Reset the recorded peak if the system (Linux 4.0 or later) and the process's confinement allow it."""
     with contextlib.suppress(OSError):
         RESET.write_text("5")
 

@@ -1,7 +1,7 @@
 """Counts the work of a call whose shapes or loops depend on its data, by making one more call.
 
-That call also returns the open shapes and the initial values of the loops. The loops then run once more, step
-by step, to count their iterations.
+That call also returns the shapes that the graph leaves open and the initial values of the loops. The loops
+then run once more, step by step, to count their iterations.
 """
 
 import time
@@ -23,7 +23,7 @@ _UNSIZED = ("resource", "variant")
 
 
 def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
-    """Return the work of the concrete function's call on these tensors, which also runs it.
+    """Run the concrete function on these tensors and return the work of the call.
 
     Raises the errors of the call. A loop inside another loop or function keeps its unknown count.
     """

@@ -8,7 +8,7 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Maximum bytes of an output that the optimiser folds into a constant although its inputs are small."""
+"""Maximum bytes of an output that the optimiser folds into a constant even if its inputs are smaller."""
 
 
 class Optimised:
@@ -25,7 +25,9 @@ class Optimised:
         self._same: dict[str, str] = {}
 
     def folds(self, op: Any) -> bool:
-        """Return whether the op depends on constants only. If so, record its results as constants."""
+        """Return whether the op depends on constants only. If it does, record its results as constants
+        too.
+        """
         if stateful(op) or op.type in LOOPS | BRANCHES | CALLS | SOURCES:
             return False
         known = [self.constants.get(t.name) for t in op.inputs]
@@ -48,7 +50,7 @@ class Optimised:
         return first
 
     def passed(self, sources: Iterable[Any], targets: Iterable[Any], into: "Optimised | None" = None) -> None:
-        """Mark a function's inputs, or the call's results, as constant where their sources are constant."""
+        """Mark each input of a function, or each result of a call, as constant if its source is constant."""
         into = into or self
         for source, target in zip(sources, targets, strict=False):
             if source.name in self.constants:

@@ -34,34 +34,36 @@ from tuilab.workloads.base import Case
 SECONDS: dict[BudgetName, float] = {"quick": 0.05, "standard": 0.1, "publish": 0.2}
 """Seconds to profile an arm, unless one call takes longer."""
 LONGEST_S = 3.0
-"""Seconds. The profiler records an event every microsecond or two, so the profile of a longer call could fill
-the memory.
+"""Longest call to profile, in seconds. The profiler records an event every microsecond or two, so the profile
+of a longer call could fill the memory.
 """
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
-"""Seconds, and ops. A graph that is known to run at most this many ops may take this long."""
+"""A call may take `GRAPH_LONGEST_S` seconds if its graph is known to run at most `GRAPH_OPS` ops."""
 LARGEST = 4_000_000
-"""Bytes. A larger profile takes too long to read."""
+"""Bytes of the largest profile to read; a larger one takes too long."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
 """In profiler events, approximately: the maximum for all profiled calls, the cost of one call without its
 ops, and the cost of one op launched from Python.
 """
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
-"""Limits for measuring the time spent in Python code: seconds, minimum number of calls (but one long call
+"""Limits for measuring the time spent in Python code: seconds, minimum number of calls (a single long call
 suffices), maximum number of calls.
 """
 NOTEWORTHY = 0.02
-"""Share of a call. Python's own time is measured only if Python and dispatch take at least this much."""
+"""Share of a call's time. The time in Python code is measured only if Python and dispatch together take at
+least this share.
+"""
 LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
 """Folders of the standard library and installed modules, and the file-name prefix of code without a file."""
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """Yield how the time of the arm's calls is split, the cost of measuring it, and the layers of a model's
+    """Yield how the time of the arm's calls is split, what measuring it cost, and the layers of a model's
     graph.
 
     A block of calls is profiled as it is timed; Python's own time is measured separately. For a call that
     cannot be profiled, copies are timed separately, and an empty call of the same kind measures the launch
-    cost. The rest is reported as unknown. Raises what its calls raise.
+    cost. The rest is reported as unknown. Raises the errors of its calls.
     """
     begun = time.perf_counter()
     if cell.call_s > _longest_s(cell):
@@ -106,7 +108,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
         return _apart(bench, cell, f"the profile is too large to read ({size(len(taken.data))})"), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
-    # Times from a device's own clock are compared with the rounds, not scaled to match them.
+    # Compare times from a device's own clock with the rounds, but do not scale them to match.
     timed_apart = family(cell.device) != "CPU" and cell.samples
     account = account_of(
         recording,

@@ -64,7 +64,7 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     """Return a note if the arms together need more memory than is free; "" otherwise.
 
-    All arms stay in memory while they take turns, so the last one may not fit, unless arms share data.
+    All arms stay in memory while they take turns, so the last arm may not fit unless arms share data.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -99,7 +99,9 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that computed (`GPU:0`), judging by where the largest output is; "" if unknown."""
+    """Return the device that holds the largest output (`GPU:0`), which is taken for the device that computed;
+    "" if unknown.
+    """
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -123,7 +125,9 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """Return the event for an arm that raised: reason, sanitized traceback, the error's type and bases."""
+    """Return the event for an arm that raised: its reason, its sanitized traceback, and the error's type and
+    base classes.
+    """
     name = type(error).__name__
     said = cause(error)
     named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
@@ -164,7 +168,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and observe which device computes.
 
     Raises Unavailable if another device than the requested one computes; passes on any error of the workload.
-    Closes the case in both cases.
+    Closes the case before it raises.
     """
     bench.progress("building", arm=arm.id)
     request = bench.request
@@ -203,7 +207,9 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Check that the calls compute the requested work and do not differ from each other; report if not."""
+    """Check that the calls compute the requested work and do not differ from each other; report a caveat
+    otherwise.
+    """
     found: list[Found] = []
     try:
         if own is not None:
@@ -318,10 +324,10 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes. If they belong to a model's graph, add their layers."""
+    """Return the nodes. If they belong to a model's graph, each gets the name of its layer."""
     try:
         counted = of_model(bench, cell)
-    except Exception:  # the counting error is shown with the arm's work
+    except Exception:  # the error is reported when the arm's work is counted
         counted = None
     if counted is None:
         return nodes

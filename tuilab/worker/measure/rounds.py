@@ -33,8 +33,8 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Return the finished arms that stay in the rounds, as indices into `finished`. unfinished, finished:
-    seconds per block of each arm.
+    """Return the finished arms that stay in the rounds, as indices into `finished`. finished: seconds per
+    block of each of these arms. unfinished_s: seconds per block of all unfinished arms together.
 
     Ratios pair blocks of the same round, so finished arms are worth keeping while others continue. The
     cheapest arms stay as long as their total cost does not exceed that of the unfinished arms, so a round
@@ -51,12 +51,14 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 REPEATS = 2
 WASTE_SHARE = 0.05
-"""Disturbed rounds are repeated at most twice, and repeats take at most this share of the time so far. On a
-machine that is always busy, every round is disturbed.
+"""Maximum share of the time so far that repeats of disturbed rounds may take. Each round is also repeated at
+most twice. Both limits are needed because every round is disturbed on a machine that is always busy.
 """
 
 SLOW_S = 0.5
-"""Seconds. A block that is expected to take longer is announced, so that the screen does not seem frozen."""
+"""Seconds. If a block is expected to take longer, it is announced before it starts, so that the screen does
+not seem frozen.
+"""
 
 Fail = Callable[[TimedArm, BaseException], None]
 
@@ -106,7 +108,7 @@ class RoundRobin:
             seen = interference.pressure_since(self._counted)
             self._bench.pressures += [seen] if seen else []
             windows = self._watch.windows(self._bench.rounds)
-            # Rounds of workers that take turns are merged elsewhere, under other numbers.
+            # If workers take turns, the runner merges their rounds and renumbers them.
             if windows and not self._bench.request.turns:
                 self._bench.reporter.say(HostWatched(run=self._bench.run, windows=windows))
             self._bench.reporter.flush()
@@ -140,7 +142,7 @@ class RoundRobin:
         return not cell.samples or cell.cost_s <= self._limit_s - self._elapsed
 
     def _wanted(self) -> list[TimedArm]:
-        """Return the arms that need more rounds and whose next block would end within the limit."""
+        """Return the arms that need more rounds and have time for another block within the limit."""
         return [cell for cell in self._cells if self._fits(cell) and not self.finished(cell)]
 
     def _companions(self, due: list[TimedArm], index: int) -> list[TimedArm]:

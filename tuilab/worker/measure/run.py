@@ -30,13 +30,13 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors. Roofs (hardware limits) that were measured on a busy machine are measured again
-once other processes use less than this.
+"""Share of the processors. If roofs (hardware limits) were measured on a busy machine, they are measured
+again once other processes use less than this share.
 """
 
 
 def measure(context: Context, request: Request) -> None:
-    """Handle a Measure request; results are sent as events. Raises InputError."""
+    """Handle a Measure request and send its results as events. Raises InputError."""
     assert isinstance(request, Measure)
     bench = _bench(context, request)
     bench.reporter.holding = request.waits

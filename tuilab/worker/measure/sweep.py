@@ -27,7 +27,7 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time for all but the first point of a sweep, because by then the process is warm
+"""Share of the usual warm-up time for every point of a sweep except the first. By then the process is warm,
 and only the function is new.
 """
 WARM_CPU = 0.5
@@ -39,7 +39,7 @@ to a second.
 def measure_point(
     bench: Bench, point: Point, values: Values, arms: Sequence[Arm], limit_s: float
 ) -> dict[str, ArmStatus]:
-    """Measure the arms at one point. Returns the status of those that could not be measured, by arm.
+    """Measure the arms at one point. Returns the status of the arms that could not be measured, by arm id.
 
     Raises Cancelled. Always frees the memory afterwards.
     """
@@ -162,7 +162,7 @@ class _Point:
     def _phases(self, cell: TimedArm) -> None:
         """Report how the time of a call is split.
 
-        If this fails, the arm's other figures are kept.
+        On failure, keeps the arm's other figures.
         """
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
@@ -200,8 +200,8 @@ class _Point:
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
     """Return the arms to measure first (one graph arm per device), and the others.
 
-    The first ones already answer the question. A preset may have fifty arms, each of which takes a second or
-    more to build.
+    The first arms already answer the question whether the GPU is faster. A preset may have fifty arms, and
+    each takes a second or more to build.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -277,8 +277,8 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """If an arm ran at no point, report its failure for the arm as a whole; without a failure, why it was
-    last unavailable.
+    """For each arm that ran at no point, report why: its failure, or else the last reason why it was
+    unavailable.
     """
     for arm, trouble in worst.items():
         if not bench.ran(arm):

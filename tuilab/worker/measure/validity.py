@@ -41,7 +41,7 @@ OF_A_STRING = 100.0
 OF_UNKNOWN = 32
 """Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""If at least this share of the work was merged, it is reported."""
+"""Minimum share of the work that was merged for a caveat to be reported."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -115,7 +115,11 @@ class Asked:
         self._add(graph, Optimised(math.inf), used=True)
 
     def _add(self, graph: Any, optimised: Optimised, *, used: bool) -> None:
-        """optimised: determines which inputs of the graph depend on constants only."""
+        """Add the operations of a graph and of the functions that it calls.
+
+        optimised: knows which inputs of the graph depend on constants only. used: False if nothing uses the
+        graph's results.
+        """
         needed = ops_needed(graph, graph.outputs) if used else set()
         for op in graph.get_operations():
             wanted = op.name in needed
@@ -124,8 +128,8 @@ class Asked:
                 inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
-                    # A loop's body is counted once. Its inputs change, so constants are passed only to called
-                    # functions.
+                    # A loop's body is counted once. Its inputs change between iterations, so mark constant
+                    # inputs only for called functions.
                     within = Optimised(math.inf)
                     if calls:
                         optimised.passed(op.inputs, inner.inputs, within)
@@ -319,7 +323,7 @@ class OwnCode:
         """Make the later calls, inside the case's scope."""
         call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
-            # Under a gradient tape, the graph of a training step would also be differentiated.
+            # If the function has a graph, use no tape: it would also differentiate a training step's graph.
             with watched(tf) as seen, nullcontext() if trace else self._recorded(tf, case) as recorded:
                 out = call()
             self.later.append(seen)
@@ -340,7 +344,7 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
-        """Return all caveats that follow from these calls. ops: TensorFlow ops per call; None if unknown."""
+        """Return all caveats about these calls. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

@@ -73,8 +73,9 @@ WINDOW = 200
 LAST = 5
 FIRST, AT_ONCE = 8, 0.05
 MAD, MEDIAN_ERROR = 1.4826, 1.2533
-"""For a normal distribution: standard deviation over median absolute deviation, and error of a median over
-that of a mean."""
+"""Ratios for a normal distribution: standard deviation to median absolute deviation, and standard error of
+the median to that of the mean.
+"""
 
 
 def warm_up(
@@ -92,9 +93,9 @@ def warm_up(
 
     Doubles the calls per block until a block is long enough. The second call counts as the first sample
     (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
-    `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. `tell` receives the
+    `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. tell: receives the
     seconds per call of every block. settles_in: number of calls after which the arm is known to be steady; 0
-    if only its timings can show that. Raises the errors of `check`, `tell` and the call.
+    if only its timings can show when it is steady. Raises the errors of `check`, `tell` and the call.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
@@ -120,8 +121,8 @@ def warm_up(
             break
     if settles_in and not warm:  # that many calls would have exceeded the time limit
         warm = steady(samples, visits[-1], limit_s)
-    # Use several blocks, because any single one may have been interrupted. These figures determine how the
-    # turns are shared.
+    # Use several blocks, because any single block may have been interrupted. These times determine how often
+    # each arm gets a turn.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
     return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
 

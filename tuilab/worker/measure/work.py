@@ -27,7 +27,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
     for arm in bench.request.arms:
         try:
             work = bench.workload.work(values, arm)
-        # this code belongs to an installed workload; if it fails, measure its arms anyway
+        # an installed workload's own code may fail; measure its arms anyway
         except Exception as error:
             bench.context.log(
                 f"{arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
@@ -63,7 +63,8 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops the operation count of the eager arm, which counts each iteration.
 
-    Without an eager arm, the loop's name in the report says how to count it. The arms may come in any order.
+    Without an eager arm, the report names the loop and suggests measuring eager mode too. The arms may come
+    in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
@@ -100,7 +101,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
 
 
 LONGEST_S = 2.0
-"""Seconds. A longer call is not repeated to count its work."""
+"""Seconds. A call that takes longer is not repeated to count its work."""
 _EAGER = "measure eager mode too to count it"
 
 
@@ -130,7 +131,7 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
             from tuilab.worker.measure.observed import of_call  # imports TensorFlow
 
             return of_call(concrete, case.arguments)
-    except Exception:  # the count without that call has the names of the ops that are not counted
+    except Exception:  # keep the count without that call; it lists the uncounted ops
         return found
 
 
@@ -235,7 +236,9 @@ def with_stays_timed(work: Work, found: Sums) -> Work:
 
 
 def computed_as(part: Part) -> str:
-    """Return the dtype of the fastest units that can compute the op: a user's products may use TF32."""
+    """Return the dtype of the fastest hardware units that can compute the op. For example, float32 products
+    in user code may use TF32.
+    """
     if part.dtype in ("float32", "complex64") and (part.op in MATRIX or "Conv" in part.op):
         return "tf32"
     return part.dtype

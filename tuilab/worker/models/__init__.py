@@ -20,7 +20,7 @@ from tuilab.workloads.base import Workload
 TELL_S = 0.5
 """Seconds between progress reports. If a model opens faster, no progress is reported."""
 LEAST_TOLD = 20_000_000
-"""Bytes. Reading progress is reported only for models of at least this size."""
+"""Bytes. Progress in reading is reported only for models of at least this size."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
@@ -45,7 +45,9 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
 
 @contextlib.contextmanager
 def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
-    """Report how much of the file, or of the folder's variables, this process has read."""
+    """While a model loads, report how much of its file, or of its folder's variables, this process has
+    read.
+    """
     if tell is None:
         yield
         return
@@ -55,7 +57,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            # The stage text includes the size in MB. For a small model, it would read "0 of 1".
+            # The stage text shows the progress in MB, which would read "0 of 1" for a small model.
             told = weighs if weighs > LEAST_TOLD else 0
             stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
             tell(stage, min(read, told), told)
@@ -109,7 +111,7 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
 
 
 def _version(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when the file, or a file of the folder, changes."""
+    """Return numbers that change when the file, or a file in the folder, changes."""
     files = [path, path / "saved_model.pb", path / "variables" / "variables.index"]
     found = [file.stat() for file in files if file.exists()]
     return tuple(number for one in found for number in (one.st_mtime_ns, one.st_size))

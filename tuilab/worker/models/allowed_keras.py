@@ -1,8 +1,8 @@
 """Keras classes and functions that an untrusted model file may name.
 
-Taken from Keras 3.8 and 3.15 and reviewed by hand. Other names are refused. Excluded are layers and ops that
-run a function from the file or load another file: Lambda, TFSMLayer, FeatureSpace, JaxLayer, Map, Scan, Cond,
-WhileLoop and similar.
+Taken from Keras 3.8 and 3.15 and reviewed by hand. All other names are refused. The list excludes layers and
+ops that run a function from the file or load another file: Lambda, TFSMLayer, FeatureSpace, JaxLayer, Map,
+Scan, Cond, WhileLoop and similar.
 """
 
 from tuilab.model.ops import names

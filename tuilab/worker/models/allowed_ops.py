@@ -279,7 +279,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         """
     ),
 }
-"""Families of allowed ops, by the reason to allow them."""
+"""Families of allowed ops. Each key describes a family and names the ops that are left out."""
 COMPUTES = frozenset().union(*FAMILIES.values())
 
 SAVING = names("SaveV2 MergeV2Checkpoints ShardedFilename RestoreV2")

@@ -11,7 +11,7 @@ from tuilab.model.ops import PLACEHOLDERS
 from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
-"""Ops that derive a file name from another one; the last op takes file names as its inputs."""
+"""Ops that derive a file name from other file names."""
 _ENDS = frozenset(("_Arg", "_Retval"))
 """The inputs and outputs of a function's graph."""
 _GIVEN = PLACEHOLDERS | {"PlaceholderV2"}
@@ -30,8 +30,8 @@ def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Examined:
-    """Examines a `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects rather than its
-    nodes.
+    """Examines a `MetaGraphDef`. of_objects: True if TensorFlow runs the functions of its objects rather than
+    its nodes.
     """
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
@@ -43,7 +43,7 @@ class Examined:
         self._saver = {_node_of(end) for end in ends if end}
 
     def refused(self) -> Counter[str]:
-        """Return how many ops of each type may do more than compute."""
+        """Return the number of ops of each type that may do more than compute."""
         found = self._ambiguous()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()
@@ -80,10 +80,10 @@ class Examined:
         )
 
     def _idle_functions(self) -> set[str]:
-        """Return the functions that nothing runs, because only the saver's nodes refer to them."""
+        """Return the functions that never run, because only the saver's nodes refer to them."""
         objects = self._graph.object_graph_def
         used = set(objects.concrete_functions)
-        for each in objects.nodes:  # an object may name a function that this list lacks
+        for each in objects.nodes:  # an object may refer to functions that this list lacks
             used.update(
                 (*each.function.concrete_functions, each.bare_concrete_function.concrete_function_name)
             )
@@ -146,7 +146,7 @@ class Examined:
             for value in collection.bytes_list.value:
                 try:
                     variable = VariableDef.FromString(value)
-                except Exception:  # not a variable
+                except Exception:  # the bytes do not describe a variable
                     continue
                 starts += [variable.initializer_name, variable.initial_value_name, variable.snapshot_name]
         found: set[str] = set()
@@ -164,7 +164,7 @@ class Examined:
         return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
 
     def _reads_asset(self, function: str, node: Any, assets: set[str]) -> bool:
-        """Return True if a table is read from one of the model's assets."""
+        """Return True if the node fills a table from one of the model's assets."""
         if any(not _is_plain(each.filename) for each in self._graph.asset_file_def):
             return False
         source = _inputs(node)[1] if len(_inputs(node)) > 1 else ""
@@ -184,7 +184,8 @@ class Examined:
 
 
 def _of_nested(node: Any, nodes: Any) -> Counter[str]:
-    """Count the ops that need trust in the graph of a `DatasetFromGraph`, if that graph is a constant.
+    """Count the ops that need the user's trust in the graph of a `DatasetFromGraph`, if that graph is a
+    constant.
 
     `DatasetFromGraph` itself is always refused, because its graph may also be computed.
     """
@@ -200,7 +201,7 @@ def _of_nested(node: Any, nodes: Any) -> Counter[str]:
 
 
 def _called(node: Any) -> Iterable[str]:
-    """Yield the functions that the node's attributes name."""
+    """Yield the names of the functions in the node's attributes."""
     for value in node.attr.values():
         if value.func.name:
             yield value.func.name

@@ -69,7 +69,7 @@ def sizes(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape with its open dimensions set to the given sizes."""
+    """Return the shape with the given sizes in place of its open dimensions."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
@@ -80,8 +80,8 @@ def limit_of(error: Exception) -> int:
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError because `--input` was given for a model that does not need it. how: how the model
-    describes its inputs.
+    """Raise InputError because `--input` was given for a model that already defines its inputs. how: where
+    the model defines them.
     """
     expected = f"no shape: the model defines its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
@@ -131,7 +131,7 @@ class Made:
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Draw an array of random numbers between low and high, by default between 0 and 1."""
+        """Draw an array of uniform random numbers between low and high, by default between 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -177,7 +177,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 
 class Given:
-    """A model's inputs: generated to suit it, or supplied by the user (`--data`).
+    """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
 
     hints: by input, for `Made.array`; hints from the graph of `call` take precedence.
     """
@@ -193,18 +193,20 @@ class Given:
         self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
         self._hints: dict[str, Any] = {**hints, **self._known}
         self._values = self._ragged()
-        """Maps each input of row splits to the input that holds the values of these ragged rows."""
+        """Maps each input with row splits to the input that holds the values of these ragged rows."""
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self._whole = self._data is not None and self._is_whole()
-        """True if the given inputs are those of a single call, not examples from which to take a batch."""
+        """True if the user's inputs belong to a single call and are not examples from which to take a
+        batch.
+        """
         self.open = () if self._whole else self._open_dimensions()
         """Names of the dimensions that can be set."""
         self.most: dict[str, int] = {}
         """Maximum size of each dimension except the batch, in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
         """For each dimension, the minimum size that works, and the factor of which each size must be a
-        multiple. The factor is 0 if only the minimum works.
+        multiple. The factor is 0 if no larger size works.
         """
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
@@ -216,8 +218,8 @@ class Given:
             self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
-        """Pair row splits with their values: TensorFlow calls the two parts of `ids` by the names `ids` and
-        `ids_1`.
+        """Pair row splits with their values: TensorFlow names the two parts of a ragged input `ids`
+        and `ids_1`.
         """
         splits = [name for name, each in self._known.items() if each.splits]
         others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]
@@ -286,7 +288,7 @@ class Given:
             self.takes[name] = self._sizes_taken(name, call, known)
 
     def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
-        """Find dimensions that cannot change independently, and merge dimensions that must be equal."""
+        """Find dimensions that must be equal, and merge each such group into one."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:
@@ -319,7 +321,7 @@ class Given:
             return here, 0
         low, high = 1, here // of
         while low < high:
-            # A minimum of exactly one multiple is by far the most likely.
+            # By far the most likely case: the minimum is also the factor.
             middle = 1 if low == 1 and high == here // of else (low + high) // 2
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of
@@ -332,7 +334,9 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes among the values, and the sizes of dimensions that must equal them."""
+        """Return the sizes among the values, plus the sizes of the dimensions that must be equal to one of
+        these.
+        """
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
@@ -393,7 +397,7 @@ class Given:
         return self._tied.get(name, name)
 
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
-        """Return the arrays at these values, in the order of the inputs."""
+        """Return the arrays for these parameter values, in the order of the inputs."""
         return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
@@ -488,7 +492,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """Return that many examples.
+    """Return as many examples as the shape asks for.
 
     Examples are repeated if there are too few; other dimensions must be large enough.
     """

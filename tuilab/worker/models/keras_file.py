@@ -1,4 +1,6 @@
-"""A Keras model from a `.keras` or `.h5` file: inference and a training step, in three precisions."""
+"""Measures a Keras model from a `.keras` or `.h5` file: inference and a training step, in three
+precisions.
+"""
 
 import importlib
 import io
@@ -63,12 +65,12 @@ MOST_UNPACKED = 50
 
 
 class CustomObjectError(InputError):
-    """The file uses a custom object, which `--code` could register."""
+    """Raised if the file uses a custom object that `--code` could register."""
 
 
 @dataclass
 class _Opened:
-    """The description in a model file, and the loaded model. Each arm measures a copy of that model."""
+    """A model file's description and the loaded model. Each arm measures a copy of the model."""
 
     name: str
     config: Any
@@ -124,13 +126,13 @@ def workload(path: Path, opening: Opening) -> Workload:
     def call(*arrays: Any) -> Any:
         return model(packed(tf, model, arrays))
 
-    # Keras's own layers need no AutoGraph, and it takes longer than the trace.
+    # Skip AutoGraph, because Keras's own layers do not need it, and it takes longer than tracing.
     own = opening.code or opening.trust
     plain = call if own else tf.autograph.experimental.do_not_convert(call)
     given = Given(tf, specs, opening.data, plain, hints)
     given.probe()
     loss, lines = _loss(model, lost)
-    model.optimizer = None  # its state would double the memory; each training arm has its own
+    model.optimizer = None  # its state would double the memory; each training arm creates its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
     axes = parameters(given)
@@ -188,7 +190,7 @@ def _keras() -> Any:
 
 
 def layers_by_name(model: Any) -> dict[str, Any]:
-    """Return the kind of each layer by name; for a nested model, its layers."""
+    """Return the kind of each layer by name; for a nested model, the dict of its layers."""
     inner = _keras().Model
     return {
         str(each.name): layers_by_name(each) if isinstance(each, inner) else type(each).__name__
@@ -288,8 +290,8 @@ def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and why the file's compile configuration could not be restored. lost: a known reason
-    not to try to restore it.
+    """Return the model, and the reason why the file's compile configuration could not be restored. lost: a
+    known reason not to try to restore it.
     """
     load = _keras().models.load_model
     if not lost:
@@ -384,8 +386,8 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """Return the description with this policy set in each layer that computes in float32, including quantised
-    layers.
+    """Return the config with this dtype policy set in each layer that computes in float32, including
+    quantised layers.
     """
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]
@@ -422,7 +424,7 @@ def saved_by_keras_2(path: Path) -> str:
 
 
 def _hints(model: Any) -> dict[str, Any]:
-    """Return the maximum of each input that a layer rescales to a maximum of 1."""
+    """Return the maximum value of each input that a layer rescales to at most 1."""
     hints: dict[str, Any] = {}
     for operation in getattr(model, "operations", None) or model.layers:
         scale = getattr(operation, "scale", None)
@@ -501,8 +503,8 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """Return the zip member as a stream that seeks quickly. To seek back, a `ZipFile.open` stream re-reads
-    from the start.
+    """Return the zip member as a stream that seeks quickly. A stream from `ZipFile.open` re-reads from the
+    start to seek back.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
@@ -556,7 +558,8 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
 
 
 def check_tables(file: Any, name: str, weighs: int) -> None:
-    """Raise InputError if the HDF5 file refers to other files, or contains more than its size allows.
+    """Raise InputError if the HDF5 file refers to other files, or if its tables are larger than its size
+    allows.
 
     file: a path or a stream. Does not read values.
     """
@@ -639,7 +642,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if the description itself contains the vocabulary and its weights, instead of referring to
+    """Return True if the description itself contains the vocabulary and its weights, rather than the name of
     a file.
     """
     if isinstance(value, dict):
@@ -649,7 +652,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_class(kind: Any, module: Any) -> bool:
-    """Return True if Keras would create an object of one of its own classes that are on the list."""
+    """Return True if Keras would create an object of one of its own classes, and the class is on the list."""
     if not isinstance(kind, str) or "." in kind:
         return False
     rooms = [room for room, names in CLASSES.items() if kind in names]
@@ -687,7 +690,7 @@ def _registered_objects() -> frozenset[str]:
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the description, nested ones included."""
+    """Yield every object of the description, including nested objects."""
     waiting = [config]
     while waiting:
         each = waiting.pop()

@@ -15,7 +15,7 @@ Needs = Callable[..., int]
 def of_keras(tf: Any, model: Any) -> Needs:
     """Return a function that estimates the bytes of the model's weights and layer outputs.
 
-    A gradient needs all outputs; inference needs the largest output twice.
+    Training needs all outputs at once; inference needs at most twice the largest output.
     """
     weights = of_weights(tf, model)
     made = [
@@ -68,7 +68,7 @@ def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> 
             for shape, item in made
         ]
         if training:
-            # Adam keeps two numbers per weight, in addition to its gradient.
+            # Adam keeps two numbers per weight, in addition to the gradient.
             return 4 * weights + 2 * sum(each)
         return weights + 2 * max(each, default=0)
 

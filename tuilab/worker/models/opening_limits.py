@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from tuilab.processes import UNLIMITED, own_guard
 
 OPENING_S = "TUILAB_OPENING_S"
-"""Environment variable: seconds that the opening of a small model may take, instead of `LIMIT_S`."""
+"""Environment variable that replaces `LIMIT_S`, the number of seconds that opening a small model may take."""
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
-"""Seconds, and bytes per second: a 2 GB model, perhaps on a slow disk, gets 100 s more."""
+"""Time limit: `LIMIT_S` seconds plus one second per `BYTES_A_SECOND`, so a 2 GB model on a slow disk gets 100
+s more.
+"""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
 """Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if that is more; never
 more than 80% of the free memory.
@@ -24,7 +26,7 @@ def limited(weighs: int, free: int) -> Iterator[None]:
     """
     seconds = float(os.environ.get(OPENING_S, LIMIT_S)) + weighs / BYTES_A_SECOND
     guard = own_guard()
-    if guard is None:  # not on Linux
+    if guard is None:  # this system is not Linux
         yield
         return
     guard.limit(seconds, int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs))))

@@ -34,7 +34,7 @@ LARGEST_GRAPH = 2**31
 MOST_NAMED = 20
 """Maximum number of ops of one kind in a message."""
 REFERENCES = frozenset({"Variable", "VariableV2"})
-"""TensorFlow 1's reference variables. TensorFlow loads their values on the CPU under any device scope."""
+"""TensorFlow 1's reference variables. TensorFlow loads their values on the CPU, whatever the device scope."""
 ON_CPU_ONLY = (
     "TensorFlow loads the values of TensorFlow 1's reference variables on the CPU only; "
     "save the model with use_resource=True"
@@ -74,8 +74,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return held.signatures[of](**dict(zip(names, inputs, strict=True)))
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """Return the program's own graph if the inputs have the shapes of the captured call, else the graph
-        for any batch.
+        """Return the name of the program's own graph if the inputs have the shapes of the captured call, else
+        the name of the graph for any batch size.
         """
         if as_called is None:
             return chosen
@@ -166,7 +166,7 @@ def _chosen(root: Any, signature: str, name: str) -> str:
 
 
 def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
-    """Return a note that names the other signatures and how to run one."""
+    """Return a note with the names of the other signatures and how to run one of them."""
     if not others:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
@@ -178,7 +178,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note that says what a SavedModel from Keras 2 lacks, and how to get it."""
+    """Return a note on what cannot be measured in a SavedModel from Keras 2, and how to make it possible."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -196,8 +196,8 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[Argument]) -> list[Spec]:
-    """Return the signature's inputs, for a captured function in the order of its arguments. given: shapes for
-    inputs of any rank.
+    """Return the signature's inputs; those of a captured function are in the order of its arguments. given:
+    shapes for inputs of unknown rank.
     """
     found = concrete.structured_input_signature[1]
     order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
@@ -224,8 +224,8 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """Return notes on what the graph may do besides computing. Raises InputError if that is allowed only for
-    trusted files.
+    """Return notes on effects that the graph may have besides computing. Raises InputError if these are
+    allowed only for trusted files.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -270,7 +270,7 @@ def _acts(found: Counter[str]) -> str:
 
 
 def leads_outside(folder: Path) -> str:
-    """Return a link in the folder whose target is outside it; "" if there is none."""
+    """Return a link in the folder that leads outside the folder; "" if there is none."""
     inside = [folder.resolve(), *blobs(folder)]
     for path in folder.rglob("*"):
         if path.is_symlink() and not any(path.resolve().is_relative_to(place) for place in inside):

@@ -1,4 +1,4 @@
-"""Finds out how TensorFlow responds to an op that is forced onto the GPU. The op is not executed."""
+"""Finds out how TensorFlow responds if an op is forced onto the GPU, without executing the op."""
 
 import keyword
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tuilab.worker.placement.kernels import OpKernels, Types
 
 GPU = "/GPU:0"
 _PLACER = "Cannot assign a device"
-# These ops crash the runtime if they are not in a complete loop.
+# These ops crash the runtime unless they are part of a complete loop.
 _IN_LOOPS = CONTROL_FLOW - {"ControlTrigger"}
 _NOT_ALONE = _IN_LOOPS | {f"Ref{name}" for name in _IN_LOOPS}
 
@@ -83,7 +83,7 @@ def _empty(tf: Any, dtype: Any) -> Any:
 
 
 def _attributes(tf: Any, kernels: OpKernels, types: Types) -> Iterator[tuple[str, Any]]:
-    """Yield a value for each required attribute of the op that its inputs do not determine."""
+    """Yield a value for each required attribute of the op that is not determined by its inputs."""
     from tensorflow.python.framework import op_def_registry
 
     settled = {a.attribute for a in kernels.inputs} | {a.many for a in kernels.inputs}
@@ -136,8 +136,8 @@ def _informative_line(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the last line of an error that the op's own checks raised; "" if the error comes from the way
-    this test calls the op.
+    """Return the last line of an error that the op's own checks raised; "" if the error is caused by the way
+    this probe calls the op.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[-1] if lines else ""

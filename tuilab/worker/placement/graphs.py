@@ -15,7 +15,7 @@ from tuilab.worker.placement.shapes import Sizes, constant_bytes
 # Suffix of the name of the last of several unary ops that the optimiser merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
-"""Part of the name of a node in a loop. It follows each loop's own name."""
+"""Matches the part of a node's name that marks it as inside a loop. It follows the loop's own name."""
 _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 
 
@@ -41,8 +41,8 @@ class GraphCopy:
     """A matched send and receive. bytes: None if the shape depends on the data.
 
     source, to: the devices whose memory is read and written. The argument or result of a GPU op may be in
-    host memory; the host is then the source or target. on_host: both ends are in host memory although one
-    belongs to a GPU op, so nothing crosses its link; source and to are then the ops' devices.
+    host memory; the host is then the source or target. on_host: True if both ends are in host memory although
+    one belongs to a GPU op. Nothing then crosses the bus, and source and to are the ops' devices.
     """
 
     name: str
@@ -76,7 +76,7 @@ def types_of(node: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Written:
-    """A node of the original function. inputs: the full names of the nodes whose data it takes."""
+    """A node of the original function. inputs: the full names of the nodes from which it takes data."""
 
     node: Any
     inputs: tuple[str, ...]
@@ -88,8 +88,8 @@ def flattened(graph: Any) -> dict[str, Written]:
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """Return a body's nodes by name; the names of a call's nodes start with the name of the call. library:
-    name → FunctionDef or None.
+    """Return a body's nodes by name; the nodes of a called function have names that start with the name of
+    the call. library: name → FunctionDef or None.
     """
     nodes: dict[str, Written] = {}
 
@@ -120,7 +120,7 @@ def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
 
 
 def loops(graph: Any) -> bool:
-    """Return True if any node of a function's graph is in a loop."""
+    """Return True if any node of a function's graph is inside a loop."""
     return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
 
 

@@ -9,7 +9,7 @@ Types = Mapping[str, str]
 """A node's type attributes: `{"T": "float32"}`."""
 
 INDEX_TYPES = frozenset({"int16", "int32", "int64"})
-"""Types of indices, shapes and row splits."""
+"""Dtypes of indices, shapes and row splits."""
 
 HOST = "CPU:0"
 
@@ -60,8 +60,8 @@ class OpKernels:
         """The type attribute that users call the op's dtype; "" if it has none.
 
         This is the type of the data: an attribute shared by an input and an output, or else `dtype`, or else
-        that of the first typed input or output. An attribute limited to index types counts only if there is
-        no other.
+        the attribute of the first typed input or output. An attribute limited to index types counts only if
+        there is no other.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]
@@ -136,7 +136,7 @@ class OpKernels:
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
         """Return True if all data results of `kernel` are in host memory, as for `ZerosLike` on int32.
 
-        Outputs with a type different from the data's, such as that of `Shape`, do not count.
+        Outputs that are not of the data's type, such as the output of `Shape`, do not count.
         """
         host = self.host_arguments(kernel, types)
         data = self.data_arguments(types)

@@ -24,7 +24,7 @@ def observe(context: "Context", case: Case, arm: Arm, *, hlo: bool = True) -> Ob
     """Run `case.call` and report where its ops ran. Raises the errors of the call.
 
     hlo: inspect XLA programs, which compiles each one again. If eager ops copy tensors that the call did not
-    create, the case runs twice, to tell the copies of every call from one-time copies.
+    create, the case runs twice, to distinguish copies in every call from one-time copies.
     """
     machine = context.machine
     around = Surroundings(

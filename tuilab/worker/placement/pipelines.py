@@ -40,7 +40,7 @@ def body(name: str) -> Body:
 
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
-    """Yield each op of such a function by name, as tf.data places it.
+    """Yield each op of a function that is passed to tf.data, by name, as tf.data places it.
 
     tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, regardless
     of any scope around the dataset. A scope inside the function takes effect if its device has a kernel.

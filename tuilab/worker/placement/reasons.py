@@ -1,4 +1,4 @@
-"""Finds the reason for an op's placement: pure functions of the known facts."""
+"""Finds the reason for an op's placement. Pure functions of the known facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Whether a GPU of this build would run an op whose data is on the GPU, with the reason."""
+    """Whether a GPU would run an op with this build of TensorFlow if the op's data is on the GPU, with the
+    reason.
+    """
 
     gpu: bool
     reason: Reason
@@ -49,8 +51,8 @@ class Placed:
     """One op as it was placed. Devices are short names (`GPU:0`); "" for none.
 
     memory: the device that holds its first output. resource_on: the device of a variable or other resource
-    that it uses. colocated_with: the node with which it must be placed. pipeline: it runs inside a tf.data
-    function.
+    that it uses. colocated_with: the node with which it must share a device. pipeline: True if it runs inside
+    a tf.data function.
     """
 
     op: str
@@ -65,7 +67,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Facts that apply to every op: the GPUs that TensorFlow lists, or why there are none."""
+    """Facts that apply to every op: the GPUs that TensorFlow lists, or the reason why it lists none."""
 
     gpus: tuple[str, ...] = ()
     no_gpu: str = ""
@@ -77,7 +79,7 @@ _PIPELINE = ("Dataset", "Iterator")
 
 
 def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Forecast:
-    """Return whether a GPU of this build would run the op with these types.
+    """Return whether a GPU would run the op with these types, using this build of TensorFlow.
 
     types: without the main type attribute, any dtype counts. gpu_kernels: False for a build without GPU
     kernels.

@@ -49,7 +49,7 @@ class Rows:
         self._around, self._hlo = around, hlo
 
     def of(self, seen: WatchedCall) -> Iterator[Row]:
-        """Yield every row, in the order of first appearance."""
+        """Yield every row, in the order in which the ops first appear."""
         for item in seen.order:
             if isinstance(item, EagerOp):
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
@@ -155,7 +155,7 @@ class Rows:
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
         """Return the op to look up. If the optimiser replaced it with a CPU-only op, this is the original op.
 
-        If several ops were merged, it is the first that no GPU would run, or else the last.
+        If several ops were merged, this is the first op that no GPU would run, or else the last op.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

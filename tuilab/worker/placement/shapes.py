@@ -1,4 +1,4 @@
-"""Computes the bytes that pass along a graph's edges, from the shapes of the call's arguments."""
+"""Computes the bytes on each edge of a graph from the shapes of the call's arguments."""
 
 import math
 from collections.abc import Sequence
@@ -56,7 +56,8 @@ def _imported(source: Any, shapes: Shapes) -> Any:
         with graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError):
-        # Only the runtime can create one of this graph's ops, so report unknown sizes instead of wrong ones.
+        # Some op of this graph can be created only by the runtime, so report unknown sizes rather than wrong
+        # ones.
         return tf.Graph()
     return graph
 

@@ -16,7 +16,7 @@ NAMES = 20
 
 @dataclass(frozen=True)
 class Observation:
-    """The observed effects of one call of an arm.
+    """The observations of one call of an arm.
 
     nodes: the rows of the log, with equal ones merged and counted. device: where it computed: the requested
     device if any work was observed there, else the device with most of the work; None if no TensorFlow op
@@ -84,8 +84,8 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Return why the work was not on the requested device: the reason for the first op that should have run
-    there.
+    """Return why the work did not run on the requested device: the reason for the first op that should have
+    run there.
     """
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:

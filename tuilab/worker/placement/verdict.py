@@ -9,7 +9,9 @@ from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
-    """Forecast whether a GPU of this build would run the op on `dtype`, or on any dtype if `dtype` is ""."""
+    """Forecast whether a GPU would run the op on `dtype` with this build of TensorFlow; "" means any
+    dtype.
+    """
     if dtype and not kernels.main:
         return _without_attribute(kernels, dtype, gpu_kernels)
     if dtype or not kernels.main:

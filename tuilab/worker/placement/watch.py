@@ -66,7 +66,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy between devices that eager execution made for an op, or that the code requested."""
+    """A copy between devices, made by eager execution for an op or requested by the code."""
 
     what: str
     dtype: str
@@ -78,8 +78,8 @@ class Copy:
 class WatchedCall:
     """Everything that was observed, in the order of first appearance.
 
-    pipelines: the functions passed to tf.data, by name. strangers: tensors that this call did not produce and
-    that are on a device other than their eager op's.
+    pipelines: the functions passed to tf.data, by name. strangers: tensors that this call did not produce, on
+    a device other than that of the eager op that uses them.
     """
 
     ops: dict[EagerOp, int] = field(default_factory=dict)
@@ -104,9 +104,7 @@ class WatchedCall:
         self.sizes[op] = [a + b for a, b in zip(self.sizes[op], sizes, strict=True)]
 
     def call(self, call: FunctionCall) -> None:
-        """Count one call of a function. A function without graphs of its own was instantiated by an earlier
-        call.
-        """
+        """Count one call of a function. If a function has no graphs, an earlier call instantiated it."""
         if not call.graphs:
             for earlier in self.calls:
                 if (earlier.name, earlier.inputs) == (call.name, call.inputs):
@@ -129,7 +127,7 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
 
     Functions that have run before are instantiated once more under equivalent options, because the runtime
     exports graphs only at that moment. They are not retraced. residents: tensors that earlier calls used in
-    the same way, so that copies of them on other devices already exist.
+    the same way, so they already have copies on other devices.
     """
     from tensorflow.python.eager import context as eager
     from tensorflow.python.framework import op_callbacks
@@ -188,7 +186,7 @@ class _Recorder:
     def __init__(self, ctx: Any, seen: WatchedCall, residents: Sequence[Any]) -> None:
         self._ctx, self._seen = ctx, seen
         self._residents = {id(tensor): tensor for tensor in residents}
-        # The runtime caches a tensor's copy with the tensor, so a second op on that device copies nothing.
+        # The runtime keeps a tensor's copy with the tensor, so a second op on that device copies nothing.
         self._copied: dict[tuple[int, str], weakref.ref[Any]] = {}
         self._made: set[int] = set()
 
@@ -227,7 +225,8 @@ class _Recorder:
     def _fresh(self, tensor: Any, device: str) -> bool:
         """Return True if no earlier op on `device` needed this tensor.
 
-        Also True for a small integer on the op's own GPU, because the kernel may need it in host memory.
+        Also returns True for a small integer on the op's own GPU, because the kernel may need it in host
+        memory.
         """
         here = short(tensor.backing_device)
         if id(tensor) in self._residents or (here == device and not _may_go_to_host(tensor, device)):

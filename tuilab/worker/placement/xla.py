@@ -41,7 +41,7 @@ class HloOp:
 
 
 def operations(hlo: str) -> Iterator[HloOp]:
-    """Yield the operations of the entry computation of an optimised HLO text. A fusion counts as one
+    """Yield the operations of the entry computation in an optimised HLO text. A fusion counts as one
     operation.
     """
     entry = _ENTRY.search(hlo)
@@ -64,11 +64,12 @@ def _name_op(op_type: str | None, name: str | None) -> str:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return the estimated number of operations in an optimised HLO text; None if it contains a loop,
-    branch or library call, whose operations are unknown.
+    """Return the estimated number of operations in an optimised HLO text; None if it contains a loop, branch
+    or library call, whose operations are unknown.
 
-    Counts two per element and contracted position of a product or convolution, fifty per element of a
-    transform, one per element of any other op, and zero for ops that only move or name values.
+    Counts two operations per output element and contracted position of a product or convolution, fifty per
+    element of a Fourier transform, one per element of any other op, and none for ops that only move or rename
+    values.
     """
     shapes: dict[str, list[int]] = {}
     total = 0.0

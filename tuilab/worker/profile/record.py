@@ -77,8 +77,8 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
 
-    Enters the scope once the profiler runs, so that elements prepared by a pipeline during the start are used
-    up first.
+    Enters the scope only once the profiler runs. Elements that a pipeline prepares while the profiler starts
+    are therefore used up first.
     """
     profiler = tf.profiler.experimental
 
@@ -90,7 +90,7 @@ def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tup
     call = case.call if marked is None else lambda: marked(mark)
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
         collecting = gc.isenabled()
-        # No options, because TensorFlow 2.21 rejects each one with a warning and uses its default.
+        # Pass no options, because TensorFlow 2.21 rejects each one with a warning and uses its default.
         profiler.start(folder)
         try:
             with case.scope():

@@ -1,1 +1,3 @@
-"""Tests the measuring engine against known truths: spins of known length, equal calls, known differences."""
+"""Tests the measuring engine against known truths: busy-waits (spins) of known length, equal calls, known
+differences.
+"""

@@ -37,7 +37,7 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """Compare the clock with the system's real-time clock, which is corrected over the network."""
+    """Compare the clock's rate with the system's real-time clock, which is corrected over the network."""
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Check spins of known length, 50 µs to 100 ms, measured by the engine's own rounds."""
+    """Check how exactly the engine's own rounds measure spins of known length, from 50 µs to 100 ms."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -81,8 +81,8 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Return the slope and the constant (seconds) of measured over true seconds, by least squares of relative
-    errors.
+    """Fit measured to true seconds by least squares of the relative errors; return the slope and the constant
+    (seconds).
 
     measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant is the
     interpreter's overhead around each spin: 2% of the shortest spin, and not an error of the clock.

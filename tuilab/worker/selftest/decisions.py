@@ -24,7 +24,8 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """Return in how many of `runs` an event with that probability may occur by chance (99th percentile).
+    """Return in how many of `runs` runs an event with probability `rate` may occur by chance (99th
+    percentile).
 
     known_from: number of trials from which the rate was estimated. Uses the normal approximation to the
     binomial distribution with continuity correction. Without this allowance, a true rate of 5% would fail
@@ -52,7 +53,7 @@ class Noise:
         return statistics.median(known) if known else None
 
     def detection_rate(self, difference: float) -> float | None:
-        """Return the share (0 to 1) of these runs that detect a difference of that size, added to one
+        """Return the share (0 to 1) of these runs that detect a difference of that size if it is added to one
         side.
         """
         if not self.runs:
@@ -62,8 +63,8 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """Return how long a run must be to detect such a difference. Noise falls with the square root of the
-        length.
+        """Return how many seconds a run must take to detect a difference of that size. Noise falls with the
+        square root of the duration.
         """
         least = self.least()
         return None if least is None else self.run_s * max(1.0, (least / difference) ** 2)
@@ -81,7 +82,7 @@ def noise_of(context: Context, runs: int) -> Noise:
 
 
 def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Check how often one TensorFlow call is judged different from itself. Fills `noise`."""
+    """Check how often a TensorFlow call is judged different from itself. Fills `noise`."""
     runs = 1_000 if long else 200
     made = noise_of(context, runs)
     noise.runs, noise.run_s = made.runs, made.run_s
@@ -162,11 +163,11 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Check spins that grow by 6% over a run, and steady ones.
+    """Check that drift is detected in spins that grow by 6% over a run, and not in spins of constant length.
 
-    The detection rate depends on the machine: the expected number comes from the steady spins with the growth
-    added afterwards. If the machine's speed varies, steady spins slow down as often as they speed up; an
-    engine that slows itself down shifts them one way.
+    The detection rate depends on the machine: the expected rate comes from the steady spins, to which the
+    growth is added afterwards. If the machine's speed varies, steady spins slow down as often as they speed
+    up. If the engine slowed itself down, they would mostly slow down.
     """
     runs, rounds = (200 if long else 40), 40
     own = bench(context, rounds=rounds, limit_s=30.0)

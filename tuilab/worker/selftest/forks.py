@@ -48,7 +48,7 @@ def forked(context: Context) -> Optional[Check]:
 
 
 def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
-    """Check that the log times for both kinds of process have the same mean, by Student's t with pooled
+    """Check that the log times of both kinds of process have the same mean, with Student's t-test and pooled
     variance.
     """
     free = len(forks) + len(fresh) - 2
@@ -113,7 +113,7 @@ def _zygote() -> Iterator[socket.socket]:
 
 @contextmanager
 def _fork_worker(asking: socket.socket) -> Iterator[Ends]:
-    """Fork a worker the way `tuilab.runner.forked` does. It is killed when `mine` is closed."""
+    """Fork a worker as `tuilab.runner.forked` does. The worker is killed when `mine` is closed."""
     request = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),

@@ -1,4 +1,6 @@
-"""The engine's self-test: spins of known length, equal calls, known differences, competing load."""
+"""The engine's self-test: busy-waits (spins) of known length, equal calls, known differences, competing
+load.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Simulated trials with a known truth: how often the intervals contain it."""
+"""Simulates trials with a known true value, to find how often the intervals contain it."""
 
 import math
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ Samples = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The number of `trials` whose intervals contained the truth. Trials without an interval count
-    as misses.
+    """The number of trials whose interval contained the true value, out of `trials`. A trial without an
+    interval counts as a miss.
     """
 
     covered: int
@@ -47,8 +47,8 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
-    """Return delays that imitate interruptions, (trials, n) in log: mean 0.3 for `share` of the samples, else
-    0.
+    """Return log delays that imitate interruptions, (trials, n): mean 0.3 for a `share` of the samples, 0 for
+    the others.
     """
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 
@@ -71,7 +71,7 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """Return how often the ratio's interval contains the truth, for two arms that share drift, noise of 3%
+    """Return how often the ratio's interval contains the truth, for two arms with a common drift, noise of 3%
     and spikes.
     """
     found = _ratios(trials, n, truth, rho, seed)
@@ -168,8 +168,8 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
     """Return the result of a sweep of the two lines, bisected until noise dominates.
 
-    A sweep that stops earlier has wider intervals. They also cover other interpolations, so more than 95% of
-    them contain the truth.
+    If a sweep stops earlier, its intervals are wider. They also cover the uncertainty of interpolation, so
+    more than 95% of them contain the truth.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

@@ -35,13 +35,13 @@ LISTEN_S = 2.0
 QUIET = "other processes use ≤ 25% of the processors; few waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
-"""Hz. No processor on the market exceeds this clock rate."""
+"""Hz. No processor on the market has a higher clock rate."""
 
 FLOPS_PER_CYCLE = 64
 """float32 operations per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
 
 LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
-"""Bytes per second of one PCIe lane by generation, after the line code (PCI-SIG)."""
+"""Bytes per second of one PCIe lane by generation, net of line encoding (PCI-SIG)."""
 
 
 def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
@@ -118,7 +118,9 @@ def _hogs(count: int) -> Iterator[None]:
 
 
 def roofline(context: Context) -> Check:
-    """Check a matrix product against the theoretical maximum of the processor's cores."""
+    """Check that the rate of a matrix product stays below the theoretical maximum of the processor's
+    cores.
+    """
     tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)
@@ -178,7 +180,7 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a measured run with these calls. timed: seconds by round for each call, as returned by
+    """Return a measured run with these calls. timed: for each call, its seconds by round, as returned by
     `by_round`.
     """
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
@@ -210,7 +212,9 @@ def _clock() -> float:
 
 
 def link(context: Context) -> Check | None:
-    """Check the copy to the first GPU against its PCIe link; None without a GPU or a known link."""
+    """Check that copies to the first GPU are no faster than its PCIe link; None without a GPU or a known
+    link.
+    """
     if not context.gpus.opened:
         return None
     name = "GPU:0"
