@@ -13,7 +13,7 @@ __all__ = ["__version__", "between", "capture", "parameter", "workload"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded lazily: importing tuilab in a user's file must stay cheap.
+    # Load names lazily, because importing tuilab in a user's file must stay cheap.
     if name in ("between", "parameter", "workload"):
         return getattr(importlib.import_module("tuilab.workloads.declare"), name)
     if name == "capture":

@@ -1,4 +1,4 @@
-"""The `tuilab` command. Without arguments, it opens the lab, and does not load modules that only commands
+"""The `tuilab` command. Without arguments, it opens the lab without loading modules that only commands
 need.
 """
 
@@ -12,9 +12,9 @@ from tuilab.streams import repair_streams
 def main() -> None:
     """Open the lab, or run the command given by the arguments."""
     repair_streams()
-    # the parent process may ignore SIGCHLD, so that the lab would never see a child process end
+    # if the parent process ignores SIGCHLD, the lab would never see a child process end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    # Shell completion calls the command without arguments and sets this variable.
+    # Shell completion sets this variable and calls the command without arguments.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:
         from tuilab.tui.start import open_lab
 

@@ -35,7 +35,7 @@ def die_with_parent(on: bool = True) -> None:
     """Make the kernel kill this process when the thread that started it ends; returns True on success.
 
     A watching thread would not suffice, because code that never releases the GIL would block it. Call this
-    from the main thread, because the kernel tracks the thread that called.
+    from the main thread, because the setting belongs to the thread that makes it.
     """
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
@@ -44,7 +44,7 @@ def die_with_parent(on: bool = True) -> None:
 
 
 def adopt() -> None:
-    """Make this process the parent of all orphaned descendants, so that none gets lost."""
+    """Make this process the parent of all orphaned descendants, so that it can still find them."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -98,7 +98,7 @@ def descendants(pid: int) -> list[Process]:
 
 
 def find_marked(mark: str) -> list[Process]:
-    """Return this user's other processes whose mark is this one or starts with it.
+    """Return this user's other processes whose mark equals `mark` or starts with it.
 
     A worker appends its own mark to the mark that it inherited: `run/worker/nested worker`.
     """
@@ -114,7 +114,9 @@ def find_marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """Kill those processes whose ids have not been reused; return the killed ones."""
+    """Kill these processes, except those whose id now belongs to a later process; return the killed
+    processes.
+    """
     out = []
     for process in processes:
         if process.pid != os.getpid() and since(process.pid) == process.since:
@@ -127,7 +129,8 @@ def kill(processes: Iterable[Process]) -> list[Process]:
 def end_all(
     pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
 ) -> list[Process]:
-    """Kill every descendant of a process, all processes with its mark, and the known ones; return them.
+    """Kill every descendant of a process, all processes with its mark, and the processes in `known`; return
+    them.
 
     Repeats until none is left, because dying processes may start others. spare: processes to leave alone.
     Guards are spared too, because each one exits by itself after it has removed its worker's temporary files.
@@ -160,18 +163,21 @@ def _is_guard(pid: int) -> bool:
 
 
 class Guard(NamedTuple):
-    """A process that ends the processes started by this one, once this one or its parent is gone."""
+    """A process that ends all processes started by this process, once this process or its parent is gone."""
 
     process: Process
     pipe: int
 
     def tell(self, message: bytes) -> None:
-        """Send `WITH_PARENT` or `ALONE` (whether this process ends with its parent), or `UNLIMITED`."""
+        """Send the guard a message: `WITH_PARENT` or `ALONE` (whether this process ends with its parent), or
+        `UNLIMITED`.
+        """
         with contextlib.suppress(OSError):
             os.write(self.pipe, message + b"\n")
 
     def limit(self, seconds: float, memory: int) -> None:
-        """End this process if it runs longer, or allocates more bytes, before the guard gets `UNLIMITED`.
+        """Let the guard end this process if it exceeds the seconds, or the additional bytes of memory, before
+        the guard gets `UNLIMITED`.
 
         The guard prints the reason to standard error. A thread could not do this, because HDF5 and protocol
         buffers hold the interpreter lock while they read.
@@ -228,16 +234,17 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
         os.close(2)  # readers of the worker's standard error must not wait for its guard
     # Do not kill a process that has ended in the meantime, because another process may have its id.
     end_all(worker, mark, [itself[1]] if itself else [])
-    time.sleep(_BETWEEN_S)  # wait, in order to catch processes that were just starting
+    time.sleep(_BETWEEN_S)  # wait, to catch processes that were just starting
     end_all(worker, mark)
     if folder and os.path.isdir(folder):
-        import shutil  # the guards of most workers do not need this import
+        import shutil  # most guards do not need this import
 
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(pid: int, worker: int, parent: int) -> bool:
-    """Wait until the processes must end, and end the worker if it exceeds the limits that it has sent.
+    """Wait until the worker's processes must end. End the worker itself if it exceeds the limits that it has
+    sent.
 
     pid: of the worker. worker, parent: file descriptors of the processes. Returns False if the worker has
     become another program with its own guard.

@@ -1,4 +1,4 @@
-"""The lab in a browser, through textual-serve.
+"""Serves the lab in a browser, through textual-serve.
 
 Each browser page has its own lab process, which waits while the page is disconnected.
 """
@@ -33,11 +33,11 @@ POLICY = (
 WIDEST, HIGHEST = 1_000, 400
 """Maximum width and height in characters; no screen is larger."""
 LEAVES_S = 5.0
-"""Seconds for a lab to exit on request, and again after a signal."""
+"""Seconds that a lab gets to exit on request, and again after a signal."""
 KEPT_S = 600.0
 """Seconds to keep a lab alive after its browser page reloads or disconnects."""
 SENDS_S = 5.0
-"""Seconds without accepting output after which a page counts as gone."""
+"""Seconds after which a page that accepts no output counts as gone."""
 TAKEN = 4001
 """WebSocket close code for a page whose lab another page has taken over."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
@@ -84,7 +84,7 @@ MOST_TYPED = 8_192
 MOST_WAITING = 2**15
 """Maximum pending bytes for a lab that is not reading; asyncio would block at twice this number."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
-"""Markers around pasted text."""
+"""Terminal sequences before and after pasted text."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
@@ -124,9 +124,10 @@ class Session:
 
 
 class LabServer(Server):  # type: ignore[misc]
-    """Serves the lab to anyone who has the printed address. Browsers let any site open a WebSocket to this
-    machine, and a foreign host name may resolve to it. Therefore the address contains a token, which becomes
-    a cookie for the page's own host, and every request needs the token. The page's origin is checked too.
+    """Serves the lab to anyone who has the printed address. A browser lets any site open a WebSocket to this
+    machine, and a foreign host name may resolve to this machine. Therefore the address contains a token,
+    which becomes a cookie for the page's own host, and every request needs the token. The server also checks
+    the page's origin.
 
     A lab without a page is kept for `kept_s` seconds. A page finds its own lab by a name that survives a
     reload. A page without a lab takes over the lab that was abandoned last.
@@ -149,7 +150,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """In order of use: the session left or opened last is at the end."""
+        """Sessions in order of use: the session that was left or opened last is at the end."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -169,7 +170,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
             raise web.HTTPBadRequest(text="no screen has that size")
-        # Load resources from the address of the page.
+        # Load resources from the address that the page itself came from.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
@@ -283,7 +284,7 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print the address once the port is open, which it is not yet."""
+        """Schedule printing the address for when the port is open, because it is not open yet."""
         self._said = asyncio.create_task(self._say())
 
     async def _say(self) -> None:

@@ -11,13 +11,13 @@ from tuilab.processes import since
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
-"""File suffixes: the file is still empty; the reader still exists; the run continues without a reader; the
-run has ended.
+"""File suffixes, in this order: the file is still empty; the reader exists; the run continues without its
+reader; the run has ended.
 """
 FOLDER = "spool"
 """Name of the spool folder in the data folder."""
 OWN = "~"
-"""Stands for the default spool folder of the machine that measures."""
+"""Placeholder for the default spool folder of the machine that measures."""
 MOST_BYTES = 256 * 2**20
 
 
@@ -29,13 +29,14 @@ def folder(data: Path | None = None) -> Path:
 def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
     """Return the file of a run.
 
-    It is always inside that folder, even if the id is malicious (it may come from a recording).
+    The file is always inside the folder `place`, even if the run's id is malicious; the id may come from a
+    recording.
     """
     return Path(place, f"{Path(run).name}{ending}")
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all the data, even if the system accepts only small pieces. Raises OSError."""
+    """Write all the data, even if the system accepts only part of it at a time. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -47,8 +48,8 @@ class Spool:
 
     The file starts with a `Hello`, whose process ids show whether the run continues. Until the `Hello` is
     written the file is named `RUN.new`, so that it is not mistaken for an abandoned, truncated file. It holds
-    the run from its start, because the reader may never have read the last data sent to it. It is written
-    during the run, so that it also survives the worker.
+    the run from its start, because the reader may not have read the last data that was sent to it. It is
+    written during the run, so it survives even the worker's death.
     """
 
     def __init__(self, run: str, place: str, finish: bool = True, reader: int | None = None) -> None:
@@ -85,11 +86,11 @@ class Spool:
 
     @property
     def is_complete(self) -> bool:
-        """True if the file has every round up to now."""
+        """True if the file has every round so far."""
         return self._fd is not None
 
     def add(self, line: bytes) -> None:
-        """Write one encoded event. If the disk is full, the file is given up."""
+        """Write one encoded event. If the disk is full, stops writing the file."""
         if self._fd is None:
             return
         self._size += len(line)
@@ -104,7 +105,8 @@ class Spool:
     def _give_up(self) -> None:
         """Stop writing.
 
-        If there is a reader, the incomplete file is worthless; if not, its rounds are all that is left.
+        If there is a reader, deletes the incomplete file, which is worthless. Otherwise keeps it, because its
+        rounds exist nowhere else.
         """
         if self._fd is not None:
             with contextlib.suppress(OSError):  # user code may have closed the file
@@ -125,7 +127,7 @@ class Spool:
     def close(self) -> None:
         """Close the file of a finished run.
 
-        Without a reader, it gets its final name; with a reader, it is left to the reader. A remote reader has
+        Without a reader, it gets its final name; with a reader, the reader deletes it. A remote reader has
         received all events by then.
         """
         if self._fd is not None:

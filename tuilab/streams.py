@@ -11,7 +11,7 @@ LARGEST_SCREEN = 2_000
 def repair_streams() -> None:
     """Open closed streams, buffer unbuffered ones, and ignore impossible screen sizes.
 
-    Services and cron jobs may start programs with closed streams. Python sets such streams to None, and the
+    Services and cron jobs may start a program with closed streams. Python sets such streams to None, and the
     next file that is opened would become the standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -23,7 +23,7 @@ def repair_streams() -> None:
             if nowhere > number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
-            os.set_inheritable(number, True)  # for the program that `tuilab worker` becomes
+            os.set_inheritable(number, True)  # the program that replaces `tuilab worker` needs it
         if getattr(sys, name) is None:
             stream = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
@@ -34,7 +34,7 @@ def repair_streams() -> None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # the encoding, such as Latin-1, may lack characters
+            text.reconfigure(errors="replace")  # the encoding, such as Latin-1, may lack some characters
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

@@ -18,7 +18,7 @@ from tuilab.runner.policy import Policy, Tell
 from tuilab.runner.workers import Run, Workers, merged
 
 LEAST_S = 4.0
-"""Minimum seconds that each worker measures in the concurrent pass, so that rounds overlap."""
+"""Minimum seconds that each worker measures in the concurrent pass, which ensures that rounds overlap."""
 
 replace = msgspec.structs.replace
 
@@ -26,8 +26,8 @@ replace = msgspec.structs.replace
 class AloneThenTogether(Policy):
     """Lets the workers measure one after another, and then measure their `together` arms all at once.
 
-    In the concurrent pass, only rounds that overlap with rounds of all other workers count. up: set once the
-    workers are ready.
+    In the concurrent pass, only rounds that overlap with rounds of all other workers count. up: an event that
+    is set once the workers are ready.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class AloneThenTogether(Policy):
             await self._pass(name, together=False, budget=budget)
         overlap = self._overlap = Overlap(list(self.parts))
         spent = max((ending.elapsed_s for ending in self._endings), default=0.0)
-        # There is no precision target, so that all devices measure for the same time and none ends early.
+        # Set no precision target, so that all devices measure for the same time and none stops early.
         budget = replace(budget, precision=0.0, limit_s=min(budget.limit_s, max(LEAST_S, spent)))
         beside = (self._pass(name, together=True, budget=budget, phases=False) for name in self.parts)
         await asyncio.gather(*beside)
@@ -123,7 +123,7 @@ class ConcurrentDeviceRunner(Workers):
 
     @property
     def machine(self) -> Machine | None:
-        """The machine with the devices of all workers, once every worker is ready or has ended."""
+        """The machine with the devices of all workers; known once every worker is ready or has ended."""
         if self._waiting:
             return None
         return joined([m.machine for m in self.members.values() if m.machine is not None])
@@ -170,5 +170,5 @@ def joined(machines: Sequence[Machine]) -> Machine | None:
 
 
 def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return two copies of each arm: unchanged, and with `together`."""
+    """Return two copies of each arm: one unchanged, and one with `together` set."""
     return (*arms, *(replace(arm, together=True) for arm in arms))

@@ -1,4 +1,4 @@
-"""A program that `tuilab watch` starts on another machine, through ssh."""
+"""Connects to a program that `tuilab watch` starts on another machine through ssh."""
 
 import contextlib
 import subprocess
@@ -19,7 +19,7 @@ LAST_WORDS = 20
 
 
 class Far:
-    """The connection to the program.
+    """The connection to a watched program on another machine.
 
     heard: called from a thread with each message. lost: called from that thread with the reason if the
     connection ends before the program. Raises InputError for an invalid host name, or if ssh is missing.

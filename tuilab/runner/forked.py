@@ -2,7 +2,7 @@
 
 This process passes its standard descriptors, environment and folder to the zygote at the other end of the
 socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. Ending this process ends
-the worker. It uses only the standard library, so that it starts within hundredths of a second.
+the worker. It imports only the standard library, so it starts within hundredths of a second.
 """
 
 import json
@@ -24,11 +24,11 @@ def main(descriptor: int, command: list[str]) -> int:
     zygote.setblocking(True)
     try:
         socket.send_fds(zygote, [json.dumps(told).encode()], [0, 1, 2, answer.fileno()])
-    except OSError:  # if the zygote has ended, start a fresh process
+    except OSError:  # the zygote has ended, so start a fresh process
         os.execv(command[0], command)
     zygote.close()
     answer.close()
-    # Close our copies, so that the readers of the pipes notice the end of the worker.
+    # Close this process's copies, so that the readers of the pipes notice when the worker ends.
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

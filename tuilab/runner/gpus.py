@@ -5,7 +5,5 @@ from tuilab.model.machine import OPEN_GPUS
 
 
 def only(device: str) -> dict[str, str]:
-    """Return the settings with which a worker opens only this GPU, given its number on the machine; empty for
-    a CPU.
-    """
+    """Return the environment variable and value that make a worker open only this GPU; empty for a CPU."""
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}

@@ -1,4 +1,6 @@
-"""The interface of a host in `MultiHostRunner`; usually a supervisor, local or through ssh."""
+"""Defines the interface of a host in `MultiHostRunner`. A host is usually a supervisor, local or through
+ssh.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -57,9 +59,9 @@ def supervise(
 ) -> Supervisor:
     """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: environments of this machine, by host name. forks: True if a run that forks processes will
-    follow soon. scope: files that the first worker on this machine may open. device: the only device that its
-    workers open; "" for all. Raises InputError for an invalid host name.
+    environments: environments of this machine, by host name. forks: True if the next run will fork processes.
+    scope: files that the first worker on this machine may open. device: the only device that its workers
+    open; "" for all. Raises InputError for an invalid host name.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
@@ -68,7 +70,7 @@ def supervise(
     if host == HERE:
         opened = only(device) if device else None
         return Supervisor(on_event, env=opened, name=name, forks=forks, scope=scope)
-    # Imported here, so that a lab without other hosts does not load the module.
+    # Import here, so that a lab without other hosts does not load this module.
     from tuilab.runner import ssh
 
     command = ssh.command(host, ("--only", device) if device else ())

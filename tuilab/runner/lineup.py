@@ -1,4 +1,6 @@
-"""Manages the processes of a run that forks: prepares them in parallel, then uses them one after another."""
+"""Manages the processes of a run that forks them: prepares them in parallel, then lets them measure one after
+another.
+"""
 
 import asyncio
 import time
@@ -11,9 +13,9 @@ from tuilab.model.requests import Measure
 from tuilab.runner.process import WorkerProcess
 
 PREPARING_S = 30.0
-"""Maximum seconds to wait until a process is prepared."""
+"""Maximum seconds to wait for a process to be prepared."""
 LOOK_S = 0.5
-"""Seconds between two checks of the processes in preparation."""
+"""Seconds between two checks on the processes in preparation."""
 
 
 @dataclass(eq=False)
@@ -30,9 +32,10 @@ class Further:
 
 
 class Lineup:
-    """The process that measures, those in preparation in order, and those that have measured and are idle.
+    """The process that is measuring, the processes in preparation, in order, and the idle processes that have
+    measured.
 
-    go: called with the process that measures, once all parallel preparations are done.
+    go: called with the measuring process once all parallel preparations are done.
     """
 
     def __init__(self, go: Callable[[WorkerProcess], None]) -> None:
@@ -54,7 +57,7 @@ class Lineup:
             self._go(of.process)
 
     def advance(self) -> bool:
-        """Make the next prepared process the one that measures; return False if there is none."""
+        """Let the next prepared process measure; return False if there is none."""
         if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
             return False
         # Keep the previous process, which is idle, because ending it now would disturb the next one.
@@ -77,7 +80,7 @@ class Lineup:
         others: Sequence[Measure],
         spawn: Callable[[Further], Awaitable[WorkerProcess | None]],
     ) -> None:
-        """Let this process and further ones build their arms in parallel, while no process measures.
+        """Let this process and further processes build their arms in parallel, while no process measures.
 
         spawn: starts a process and returns it; None if the run has ended. Raises OSError.
         """

@@ -1,4 +1,4 @@
-"""Measures on several hosts as one run, with one supervisor for each host. Merges their events."""
+"""Measures one run on several hosts, with a supervisor for each host, and merges their events."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -34,7 +34,9 @@ class MultiHostRunner(Workers):
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: returns True if a host name means an environment of this machine. Environments take turns."""
+        """here: returns True if a host name stands for a Python environment of this machine. Environments
+        take turns.
+        """
         self._here = here
         super().__init__(on_event, hosts, start, lambda arm: arm.host)
 
@@ -44,7 +46,9 @@ class MultiHostRunner(Workers):
         return {host: s.machine for host, s in self.members.items() if s.machine is not None}
 
     async def _begin(self, name: str) -> None:
-        """Start a host's worker. If it cannot be started, raise OSError for this machine, else report it."""
+        """Start a host's worker. On failure, raise OSError for this machine, or report the failure for
+        another host.
+        """
         try:
             await super()._begin(name)
         except OSError as error:
@@ -93,7 +97,7 @@ class MultiHostRunner(Workers):
                 self._on_event(e.Caveat(run=event.run, code="unlike-software", message=message))
 
     def _finished(self, run: Run, name: str, event: e.Finished) -> None:
-        # If a worker on this machine ends, the run ends; if another host is lost, only its own arms end.
+        # If a worker on this machine ends, the run ends. If another host is lost, only its own arms end.
         if event.status == "failed" and run.policies.keys() != {HERE}:
             for arm in run.request.arms:
                 if arm.host == name:

@@ -7,8 +7,8 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """The period in which a worker measures rounds, by this process's clock. began: None before the first
-    round. end: None until the last round is over.
+    """The period in which a worker measures rounds, by this process's clock. began: start of the first round;
+    None before it. end: end of the last round; None until then.
     """
 
     began: float | None = None
@@ -19,8 +19,8 @@ class _Span:
 class Overlap:
     """Receives the events of all workers and decides for each round whether every worker was measuring.
 
-    The times of rounds come from the worker's own clock and count from its reported start. This process's
-    clock is used only to compare the starts of the workers.
+    Round times come from the worker's own clock, counted from its reported start. This process's clock only
+    relates the starts of the workers to each other.
     """
 
     def __init__(self, workers: list[str]) -> None:

@@ -25,10 +25,10 @@ LONGEST_EVENT = 64 * 2**20
 LONGEST_LOG = 64 * 2**10
 TERM_GRACE_S = 0.3
 GUARD_S = 1.0
-"""Maximum seconds to wait for a worker's guard to remove its temporary files."""
+"""Maximum seconds to wait while a worker's guard removes the worker's temporary files."""
 LAST_WORDS_S = 3.0
-"""Maximum age in seconds of output that is quoted to explain an exit; older output is assumed to be
-unrelated.
+"""Maximum age, in seconds, of output that is quoted to explain why a worker exited. Older output is assumed
+to be unrelated.
 """
 
 OWN = "tuilab: "
@@ -46,9 +46,9 @@ def local_command() -> list[str]:
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Wrap a listener so that its errors stop neither the reader nor the run.
+    """Wrap a listener so that its exceptions stop neither the reader nor the run.
 
-    The event loop reports the errors.
+    The event loop reports them.
     """
 
     def tell(event: Event) -> None:
@@ -96,7 +96,7 @@ class WorkerProcess:
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
         self.ending = False
-        """True once the worker is being ended: it gets no more requests."""
+        """True once the worker is being ended. It then gets no more requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())
@@ -138,7 +138,7 @@ class WorkerProcess:
         return self._process.returncode is None
 
     async def send(self, request: Request) -> None:
-        """Write a request. Ignores a broken pipe, because the exit is reported separately."""
+        """Write a request. Ignores a broken pipe, because the worker's exit is reported separately."""
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._process.stdin.write(encode(request))
@@ -162,7 +162,7 @@ class WorkerProcess:
             await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
-        """Record the worker's descendants, because they can be found only while the worker lives."""
+        """Record the worker's descendants, which can be found only while the worker is alive."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
@@ -170,7 +170,7 @@ class WorkerProcess:
         await asyncio.shield(self._over)
 
     def kill_now(self) -> None:
-        """Send KILL without waiting; for a program that is about to exit."""
+        """Send KILL without waiting. For use by a program that is about to exit."""
         self.ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
@@ -196,7 +196,7 @@ class WorkerProcess:
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
             else:
-                # A round contains only numbers and names that this process sent, but other events may contain
+                # Rounds contain only numbers, and names that this process sent. Other events may contain
                 # untrusted text.
                 self._on_event(event if isinstance(event, Round) else sanitize(event))
 
@@ -214,8 +214,8 @@ class WorkerProcess:
         # Otherwise, processes that the worker's code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
-        # A descendant that cannot be killed may hold the pipes open, but the worker's own output has arrived
-        # by then.
+        # A descendant that cannot be killed may hold the pipes open. The worker's own output has arrived by
+        # then.
         await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()

@@ -10,9 +10,9 @@ from tuilab.model.errors import InputError
 from tuilab.runner.process import TENSORFLOW_LINE
 
 PROGRAM = "TUILAB_SSH"
-"""Environment variable for another ssh program with options, in shell syntax."""
+"""Environment variable that names another ssh program, with options, in shell syntax."""
 REMOTE = "TUILAB_REMOTE"
-"""Environment variable for the tuilab command on the other host; default `tuilab`."""
+"""Environment variable that holds the tuilab command on the other host; by default `tuilab`."""
 
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's exit code if it could not connect or lost the connection."""
 
-# ssh's messages, each with an explanation for the user. The first match is used.
+# Patterns of ssh's messages, each with an explanation for the user. The first match counts.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",

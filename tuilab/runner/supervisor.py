@@ -54,14 +54,14 @@ from tuilab.runner.process import Explain, WorkerProcess, contained, local_comma
 from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
 BESIDE = 4
-"""Maximum number of forked processes to prepare at once."""
+"""Maximum number of forked processes to prepare in parallel."""
 SILENT_S = 5.0
 """Seconds without output after which a worker is reported as silent."""
 GROWN = 2**30
 """Growth of a worker's memory, in bytes, after which a fresh worker replaces it."""
 CANCEL_GRACE_S = 1.4
-"""Seconds to wait after a stop before the process is ended with TERM and KILL. The whole stop takes less than
-2 s.
+"""Seconds between a stop request and ending the process with TERM and KILL. The whole stop takes less than 2
+s.
 """
 
 Phase = Literal["down", "starting", "ready", "busy"]
@@ -82,8 +82,8 @@ class Supervisor:
     on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
     explain: turns exit code and last output into a sentence. name: the name of a remote worker, for messages.
-    forks: True if a run that forks processes will follow soon. In that case, zygotes may start on idle
-    processors in parallel with the first worker.
+    forks: True if the next run will fork processes; zygotes may then start on idle processors while the first
+    worker starts.
     """
 
     def __init__(
@@ -110,11 +110,11 @@ class Supervisor:
         self._code: tuple[str, dict[str, str]] = ("", {})
         self._spoilt = self._measured = self._heard = False
         self._settled = asyncio.Event()
-        # Only workers that run in the lab's own Python can be forked.
+        # Only workers in the lab's own Python can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
         self._largest = EACH
-        """Largest memory of a process that has measured, in bytes."""
+        """Memory of the largest process that has measured so far, in bytes."""
         self._fresh = 0
         """Memory of the worker when it was ready, in bytes."""
         self._foreseen = forks
@@ -133,7 +133,9 @@ class Supervisor:
         return self._lineup.measuring.process
 
     async def start(self) -> None:
-        """Start a worker. Does not wait; `Ready` follows. Raises OSError if the worker cannot be started."""
+        """Start a worker. Does not wait; a `Ready` event follows. Raises OSError if the worker cannot be
+        started.
+        """
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
@@ -165,7 +167,7 @@ class Supervisor:
         return process
 
     async def _wait(self, process: WorkerProcess) -> None:
-        """Report periodically that a worker is still silent, for example over ssh."""
+        """Report periodically that a worker has not answered yet, for example over ssh."""
         begun = time.monotonic()
         while True:
             await asyncio.sleep(SILENT_S)
@@ -195,7 +197,7 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        """Return whether the run's further processes are forked."""
+        """Return True if the run's further processes are forked."""
         # If workers in other environments take part, use fresh processes, because theirs are fresh too.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
@@ -205,7 +207,7 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                # a question that only runs while the worker is idle stops within a fraction of a second
+                # a question that runs only while the worker is idle stops within a fraction of a second
                 await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
@@ -289,7 +291,7 @@ class Supervisor:
             self._lineup.note(further, event)
 
     def _go(self, process: WorkerProcess) -> None:
-        """Let a prepared process measure."""
+        """Tell a prepared process to measure."""
         if isinstance(self._active, Measure):
             self._spawn_task(process.send(Turn(id=self._active.id)))
 
@@ -311,7 +313,7 @@ class Supervisor:
                 self._refuse(event)
                 return
             case Ready() if self._process is not None and self._process.ending:
-                return  # a replacement was requested before the worker was ready
+                return  # the worker's replacement was requested before it was ready
             case Ready():
                 # A worker that opens other GPUs for a request sends `Ready` again.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
@@ -352,8 +354,8 @@ class Supervisor:
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure, namely because its code differs from the code of the run's
-        first process; "" if it may.
+        """Return why a process must not measure: its code differs from that of the run's first process.
+        Returns "" if it may measure.
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -370,12 +372,14 @@ class Supervisor:
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Return whether the event belongs to another run: user code may have guessed a run's id."""
+        """Return True if the event belongs to another run. User code could send such an event if it guessed a
+        run's id.
+        """
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return whether user code raised an error and may have left its process in an undefined state."""
+        """Return True if user code raised an error and may have left its process in an undefined state."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -402,7 +406,7 @@ class Supervisor:
         return False
 
     def _goes_on(self, event: Finished) -> bool:
-        """If the run continues in a fresh worker, prepare that worker. Returns whether it does."""
+        """If the run continues in a fresh worker, prepare that worker and return True."""
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
@@ -456,7 +460,7 @@ class Supervisor:
         if active is not None:
             words = "the call did not return, so its process was ended" if stopped else event.message
             self._fail(active, words, "cancelled" if stopped else "failed")
-        # A worker that dies during startup would die again, so report it and wait for a request.
+        # A worker that died during startup would probably die again, so report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:
@@ -508,8 +512,8 @@ class Supervisor:
             await process.send(request)
 
     def _swollen(self) -> bool:
-        """Return whether the worker's memory has grown by `GROWN` since it was ready. False unless a run has
-        ended and no request is pending.
+        """Return True if the worker's memory has grown by `GROWN` since it was ready, a run has ended, and no
+        request is pending.
 
         TensorFlow does not free the memory of earlier runs. A model's file stays loaded on purpose.
         """
@@ -531,7 +535,9 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Adapt the request for one process, given what the run's other processes have done or will do."""
+        """Adapt the request for one of the run's processes to what the other processes have done or will
+        do.
+        """
         if request.worker:
             # A GPU's clock needs time to settle in each process.
             settled = tuple(sorted(self._at_once[1])) if self._zygote is not None else ()
@@ -539,7 +545,7 @@ class Supervisor:
         foreseen, self._foreseen = self._foreseen, False
         if not self._forks(request):
             if foreseen and self._zygotes is not None:
-                self._spawn_task(self._zygotes.close())  # the zygotes are not needed
+                self._spawn_task(self._zygotes.close())  # no further process will be forked
             return request
         chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
         budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
@@ -552,12 +558,12 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Return the number of fresh processes for a run. A sweep has several only if the budget treats all
-    processes alike.
+    """Return the number of fresh processes for a run. A sweep uses several processes only if the budget
+    treats all processes alike.
     """
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # the coordinator of the turns starts each further process itself
+        return request.worker + 1  # `Turns` starts each further process itself
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
@@ -565,8 +571,8 @@ def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], .
     """Split a run's arms into groups that can share a process: a GPU's float32 and tf32 arms are separated.
 
     TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
-    `ConvParametersProto`), so one arm could use the other's plan. In a sweep, and if devices measure
-    together, all arms share one process anyway, and the process reports that.
+    `ConvParametersProto`), so one arm could use the other's plan. In a sweep, or if devices measure together,
+    all arms still share one process, and the process reports a caveat.
     """
     gpus = {gpu.name for gpu in machine.gpus} if machine is not None else set()
     own = tuple(arm for arm in request.arms if arm.dtype == "tf32" and arm.device in gpus)
@@ -581,12 +587,12 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
     """Return the request for one process, with only its part of the run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
-    # If the lab disappeared, the worker's file would contain only a part of the run, so do not write one.
+    # The worker's file would contain only part of the run if the lab disappeared, so write no file.
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Return whether every arm has reached the budget's precision, over enough processes."""
+    """Return True if every arm has reached the budget's precision over enough processes."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
@@ -595,7 +601,8 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """Return the request for the run's next process; None after the last. Short processes only time the arms.
+    """Return the request for the run's next process; None after the last. Short processes do nothing but time
+    the arms.
 
     most: maximum number of processes; 0 for the budget's number without forking.
     """

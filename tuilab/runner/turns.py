@@ -1,6 +1,4 @@
-"""Lets workers on one machine take turns within one run, so that their rounds cover the same
-period of time.
-"""
+"""Lets workers on one machine take turns within a run, so that their rounds cover the same period."""
 
 import random
 import statistics
@@ -19,11 +17,11 @@ if TYPE_CHECKING:
     from tuilab.runner.host_runner import HostRunner
 
 LEAST_PROCESSES = 3
-"""Minimum number of processes per environment. Processes settle at different speeds, so a single process per
-environment cannot show a difference.
+"""Minimum number of processes per environment. Each process settles at its own speed, so one process per
+environment cannot show a difference between environments.
 """
 QUICK_S = 2.0
-"""Seconds of rounds per process in a quick run."""
+"""Seconds that a process spends on rounds in a quick run."""
 
 replace = msgspec.structs.replace
 
@@ -39,7 +37,7 @@ class Turns(Policy):
     """Lets only one of the workers be active at a time.
 
     A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
-    cycle, every worker has one turn, in random order, and their rounds are sent as one. After all workers
+    cycle, every worker has one turn, in random order, and their rounds are merged into one. After all workers
     have finished their last round, each gets a fresh process.
     """
 
@@ -88,7 +86,7 @@ class Turns(Policy):
             self._ended(host, event)
             return
         elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
-            return  # for further processes, the first host's process reports the start for all
+            return  # for further processes, the first host's process reports the start for all hosts
         self._tell(host, event)
 
     def _begin(self, worker: int) -> None:
@@ -157,7 +155,7 @@ class Turns(Policy):
         self._tell(self._first, merged)
 
     def _ended(self, host: str, event: e.Finished) -> None:
-        """Note that a worker has finished its part of this process, or has ended."""
+        """Record that a worker has finished its current process, or has ended."""
         if host not in self._left:
             return
         before = self._endings.get(host)
@@ -169,7 +167,7 @@ class Turns(Policy):
         self._next()
 
     def _over(self) -> None:
-        """Continue after all workers have finished this process."""
+        """Continue once every worker has finished its current process."""
         lasting = set(self.parts) - self._out
         if self._worker + 1 < self._processes and lasting and not self._stopped:
             self._begin(self._worker + 1)

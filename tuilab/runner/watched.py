@@ -34,9 +34,11 @@ from tuilab.model.sanitize import sanitize, sanitize_error, sanitize_line
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
-"""Seconds allowed for importing TensorFlow and for the program's answer."""
+"""Maximum seconds for importing TensorFlow and for the program's answer."""
 SI_KERNEL = 0x80
-"""`si_code` of a signal sent by the kernel: the terminal has also sent it to the program."""
+"""`si_code` of a signal that the kernel sent. Such a signal comes from the terminal, which also sends it to
+the program.
+"""
 
 Take = Callable[[int, Told, Path | None], None]
 """Called from a thread with a process's number, its message, and the path of a profiler window's file if
@@ -46,15 +48,15 @@ LONGEST_FOLDER = 74
 """Maximum length of the temporary folder's name, in bytes: a socket's path may have at most 103."""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
-"""Maximum bytes of a program's latest output that are kept while a screen uses the terminal."""
+"""Maximum bytes of a program's latest output to keep while a screen uses the terminal."""
 
 
 class Listener:
     """Receives the observers' messages. An invalid message ends its connection; `faults` holds the reason.
 
     take: called from one thread with each message. rest: called from that thread at least every `REST_S`
-    seconds. An observer gives up if its messages are not read, so they are read at once, even while `take`
-    runs.
+    seconds. An observer gives up if its messages are not read, so the listener reads them at once, even while
+    `take` runs.
     """
 
     def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
@@ -85,7 +87,7 @@ class Listener:
         with contextlib.suppress(OSError):
             self.address.unlink()
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._accepting.join(patience)  # it first accepts the connections that wait
+        self._accepting.join(patience)  # the thread first accepts the pending connections
         self._socket.close()
         for thread in list(self._threads):
             thread.join(patience)
@@ -93,7 +95,7 @@ class Listener:
         self._taking.join()
 
     def ask(self, number: int, **what: object) -> bool:
-        """Send a request to the observer in a process; return False if it no longer listens."""
+        """Send a request to the observer in a process; return False if the observer no longer listens."""
         try:
             self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
         except (OSError, KeyError):
@@ -113,7 +115,7 @@ class Listener:
                     return
                 try:
                     self._take(*told)
-                except Exception as error:  # continue with the next messages
+                except Exception as error:  # a faulty message must not stop the following ones
                     self.faults.append(f"a message could not be processed: {sanitize_error(error)}")
             self._rest()
 
@@ -161,8 +163,8 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return the command: a Python file or `-m module` runs in the active environment's Python; any other
-    command is unchanged.
+    """Return the command to start. A Python file or `-m module` runs in the active environment's Python; any
+    other command is unchanged.
 
     Raises InputError if there is nothing to start, or no such Python file.
     """
@@ -200,7 +202,8 @@ def _environment(listener: Listener, options: str) -> dict[str, str]:
 
 
 class Hosted:
-    """Runs a program in its own terminal while a screen uses ours; `output` holds its latest output.
+    """Runs a program in its own terminal while a screen uses this process's terminal. `output` holds the
+    program's latest output.
 
     heard: called from a thread with its output. ended: called from a thread with its exit code, negative for
     a signal. Raises InputError for a program that cannot be started.
@@ -252,7 +255,7 @@ class Hosted:
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> None:
-        """Type bytes at the program's terminal; Ctrl-C is byte 3."""
+        """Type bytes into the program's terminal; Ctrl-C is byte 3."""
         with contextlib.suppress(OSError):  # the program's terminal may be gone
             os.write(self._terminal, data)
 
@@ -284,8 +287,8 @@ class Hosted:
         self._ended(os.waitstatus_to_exitcode(status))
 
     def hand_over(self) -> None:
-        """Write the program's stored output to our terminal, then connect the program to it until the program
-        ends.
+        """Write the program's stored output to this process's terminal, then connect the two terminals until
+        the program ends.
         """
         with self._lock:
             if left := self.written - len(self.output):
@@ -309,7 +312,8 @@ class Hosted:
         resized()
         before = termios.tcgetattr(0) if os.isatty(0) else None
         if before is not None:
-            # The program's own terminal does the line editing; ours only keeps the signal keys, for Ctrl-Z.
+            # The program's own terminal does the line editing. This process's terminal handles only the
+            # signal keys, for Ctrl-Z.
             tty.setraw(0, termios.TCSANOW)
             mode = termios.tcgetattr(0)
             mode[3] |= termios.ISIG
@@ -328,7 +332,7 @@ class Hosted:
 
 
 def _write(data: bytes) -> None:
-    """Write to our terminal, which may be gone."""
+    """Write to this process's terminal. Does nothing if the terminal is gone."""
     with contextlib.suppress(OSError):
         view = memoryview(data)
         while len(view):
@@ -377,7 +381,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
 def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
     """Send SIGCHLD to a thread whenever a child stops or ends.
 
-    This is needed because the kernel may deliver its own SIGCHLD to a thread that does not handle it.
+    This is needed because the kernel may deliver SIGCHLD to a thread that does not wait for it.
     """
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
@@ -388,7 +392,9 @@ def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
 
 
 def end_as(code: int) -> int:
-    """End this process by the signal that ended the program; return the exit code if no signal ended it."""
+    """End this process with the signal that ended the program; if no signal did, return the program's exit
+    code.
+    """
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None

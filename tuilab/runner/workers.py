@@ -1,5 +1,5 @@
-"""Measures one run with several workers. Policies decide which worker measures when; all events
-are merged.
+"""Measures one run with several workers, and merges their events. Policies decide which worker measures
+when.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ replace = msgspec.structs.replace
 
 @dataclass
 class Run:
-    """A run of several workers. policies: by worker's name. endings: of the workers that have finished.
+    """A run of several workers. policies: by worker name. endings: the final events of the workers that have
+    finished.
 
     timed: arms that have rounds. held: events that arrived before any worker had started the run.
     """
@@ -38,7 +39,7 @@ class Run:
 
 class Workers:
     """Runs several workers, with the interface of a single `Supervisor`. name_of: returns the name of the
-    worker for an arm.
+    worker that measures an arm.
     """
 
     def __init__(
@@ -86,12 +87,12 @@ class Workers:
         await self.members[name].start()
 
     async def send(self, request: Request) -> None:
-        """Send an acknowledgement to all workers, and other requests to the first."""
+        """Send an acknowledgement to all workers, and any other request to the first worker."""
         members = self.members.values() if isinstance(request, Painted) else [self._first]
         await asyncio.gather(*(member.send(request) for member in members))
 
     async def measure(self, request: Measure) -> None:
-        """Start a run on every worker in its arms. Raises InputError for an invalid host name."""
+        """Start a run on every worker that its arms need. Raises InputError for an invalid host name."""
         arms: dict[str, list[Arm]] = {}
         for arm in request.arms:
             arms.setdefault(self._name_of(arm), []).append(arm)
@@ -149,7 +150,7 @@ class Workers:
             self._on_event(replace(event, arms=run.request.arms, budget=run.request.budget))
 
     def _finished(self, run: Run, name: str, event: e.Finished) -> None:
-        """Report the end of the run after its last worker has finished."""
+        """Report the end of the run once its last worker has finished."""
         run.endings[name] = event
         if run.endings.keys() == run.policies.keys():
             del self._runs[event.run]

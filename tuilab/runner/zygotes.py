@@ -22,11 +22,11 @@ from tuilab.runner import forked
 COUNT = 3
 PATIENCE_S = 60.0
 EACH = 700 * 2**20
-"""Bytes of memory that each zygote may need while it starts."""
+"""Bytes of memory that a zygote may need while it starts."""
 
 
 class Zygotes:
-    """Starts zygotes on demand; they end with `close` or with this process."""
+    """Starts zygotes on demand. They end when `close` is called or this process ends."""
 
     def __init__(self, env: Mapping[str, str] | None = None, count: int = COUNT) -> None:
         self._env, self._count = env, count
@@ -46,7 +46,7 @@ class Zygotes:
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
-        """Wait until new zygotes no longer use a processor."""
+        """Wait until the new zygotes use no more processor time."""
         if self._early is not None:
             await asyncio.shield(self._early)
 
@@ -96,7 +96,8 @@ class Zygotes:
         """Return the index of the zygote for the next worker, its start command, and the descriptor that it
         inherits.
 
-        worker: the command to replace. The order is random, and each zygote is used equally often.
+        worker: the command that would start a fresh worker. Zygotes are used in random order and equally
+        often.
         """
         if not self._turns:
             self._turns = random.sample(range(self._count), self._count)
@@ -142,13 +143,13 @@ def _proportional(pid: int) -> int:
 def no_gpu_in_sight() -> bool:
     """Return True if no NVIDIA driver is loaded.
 
-    Once a worker is ready, it knows which GPUs TensorFlow sees.
+    A cheap check for the time before a worker is ready and reports the GPUs that TensorFlow lists.
     """
     return not Path("/proc/driver/nvidia/version").exists()
 
 
 def idle_processors() -> int:
-    """Return the number of processors that are idle while a worker imports TensorFlow."""
+    """Return the number of processors that stay idle while a worker imports TensorFlow."""
     return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
 
 
@@ -160,7 +161,7 @@ def possible() -> bool:
 def wanted(request: Measure, machine: Machine | None) -> bool:
     """Return whether a run's further processes may be forked.
 
-    This requires a run without a GPU, a budget that allows forking and, for a sweep, a budget with short
+    This requires a run without a GPU and a budget that allows forking. A sweep also needs a budget with short
     processes. A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.
     """
     budget = request.budget
