@@ -1,8 +1,7 @@
-"""Generates reference pages from the program: `python docs/make.py` writes them, `--check` lists outdated
-ones.
+"""Generates the reference pages: `python docs/make.py` writes them, `--check` lists outdated pages.
 
-presets.md comes from the structs of a preset and the workloads' declarations, formats.md from those of
-results, recordings and the protocol. A field's description is the string below it in the code and becomes a
+presets.md comes from the structs of a preset and the declarations of the workloads. formats.md comes from the
+structs of results, recordings and the protocol. The string below a field in the code describes the field in its
 table row. The pictures in measuring.md are computed by tuilab's own statistics from synthetic samples.
 """
 
@@ -34,12 +33,12 @@ MOST_VALUES = 8
 HISTORY_OF_PRESETS_AND_RESULTS = """\
 | schema | tuilab | what changed |
 |---|---|---|
-| 1 | 0.1 | the first one |
+| 1 | 0.1 | first version |
 """
 
 
 def kind(annotation: Any) -> str:
-    """Return a field's type in the terms of JSON or TOML."""
+    """Return the name of a field's type in JSON or TOML."""
     return _named(msgspec.inspect.type_info(annotation))
 
 
@@ -112,22 +111,23 @@ def section(struct: type, level: int = 3) -> str:
 
 
 def _plain(struct: type) -> bool:
-    """Return True if it has no docstring of its own (msgspec adds none, but a base's would be inherited)."""
+    """Return True if the struct has no docstring of its own."""
     return struct.__doc__ is None
 
 
 def presets_page() -> str:
-    """Return the contents of a preset file, and the parameters of every workload."""
+    """Return presets.md: the contents of a preset file, and the parameters of every workload."""
     conditions = set(get_args(claims.Condition))
     parts = [s for s in structs(preset.Preset) if s not in conditions and s is not preset.Preset]
     text = [
         "# Presets",
         "",
         textwrap.dedent("""\
-            A preset is a TOML file: a workload, its parameters, the arms to compare, and a claim as a condition that the lab
-            can check. tuilab ships those in `presets/`. Put your own in `~/.config/tuilab/presets/`, one file each; the file
-            name is the preset name: `tuilab run NAME`. `tuilab presets` reports errors in a file with the key and what was
-            expected; the other files still load.
+            A preset is a TOML file with a ready-made benchmark. It names a workload, its parameters, the arms (the variants to
+            compare), and usually claims: statements, each with a condition that the lab can check. tuilab ships the presets
+            in `presets/`. Put your own in `~/.config/tuilab/presets/`, one file each; the file name without its suffix is
+            the preset's name: `tuilab run NAME`. If a file has an error, `tuilab presets` names the key and what it expected
+            there; the other files still load.
 
             `python docs/make.py` generates this page.
 
@@ -186,17 +186,15 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def formats_page() -> str:
-    """Return the stable formats for scripts: the objects of `--json`, recordings, the protocol,
-    the history.
-    """
+    """Return formats.md: the objects of `--json`, recordings, the protocol, and the history."""
     events_of, requests_of = get_args(events.Event), get_args(requests.Request)
     text = f"""\
         # Formats
 
-        The stable formats for scripts. Seconds, bytes and counts are plain numbers in SI base units. A schema may gain
-        fields, so ignore unknown ones. It never renames, moves or redefines a field.
+        This page describes the formats that scripts can rely on. Times are plain numbers in
+        seconds, sizes in bytes. A schema may gain fields, so ignore unknown fields. It never renames, moves or redefines a field.
 
-        `tuilab schema NAME` prints the JSON Schema with the meaning of each field. NAME is one of
+        `tuilab schema NAME` prints the JSON Schema of a format with the meaning of each field. NAME is one of
         {", ".join(f"`{name}`" for name in SCHEMAS)}. This page shows the two objects that scripts read most.
         `python docs/make.py` generates it.
 
@@ -221,37 +219,38 @@ def formats_page() -> str:
 
         ## Other commands
 
-        `sweep`, `resume` and `export --format json` print the object of `run`. `explain` and `doctor` have schemas of their
-        own; `explain` of an op instead of a preset has the schema `explain-op`.
+        `sweep`, `resume` and `export --format json` print the same object as `run`. `explain` and `doctor` have schemas of
+        their own. For an op instead of a preset, `explain` has the schema `explain-op`.
 
         ## Recordings
 
         `tuilab history save RUN FILE` and `tuilab export` write a run as JSON lines: first `hello`, then the run's events in
-        order, beginning with `run-started`. A replay shows the same screens. A recording is data: sizes are limited,
-        types are checked, and text is cleaned. The protocol version is {events.PROTOCOL}.
+        order, beginning with `run-started`. A replay of the file shows the same screens as the run. A recording is never
+        trusted: tuilab limits its size, checks its types, and removes control characters. The protocol version is {events.PROTOCOL}.
 
-        A worker writes the same lines to its standard output (schema `event`):
+        A worker (the process that measures) writes the same lines to its standard output (schema `event`):
 
         {{events}}
 
-        The lab writes these to a worker's standard input (schema `request`):
+        The lab writes these requests to a worker's standard input (schema `request`):
 
         {{requests}}
 
         ## The history
 
-        One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. Read it with
-        `tuilab history --json`: its tables are not a stable interface.
+        The history, with all saved runs, is one SQLite file: `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`),
+        schema {schema.VERSION}. Read it with `tuilab history --json`, because its tables are not a stable interface.
 
-        - **From a newer tuilab**: left alone. New runs go to `{store.BESIDE}` next to it.
-        - **From before the first release**: renamed to `history-older-….db`.
-        - **Damaged**: read once more before anything is changed. If the disk cannot be read, the file stays. If its
-          content is damaged, it is renamed to `history-damaged-….db`.
-        - **Full or read-only disk**: runs are still listed, exported and replayed. New runs go to temporary files and
-          return later. `tuilab history prune` makes the file smaller in place; `--for-good` removes deleted runs at once.
+        - **A history from a newer tuilab** is not changed. New runs are saved in the folder `{store.BESIDE}` next to it.
+        - **A history from before the first release** is renamed to `history-older-….db`.
+        - **A history that seems damaged** is first read again. If the disk cannot be read, the file keeps its name. If the
+          content is damaged, tuilab renames the file to `history-damaged-….db`.
+        - **On a full or read-only disk**, tuilab still lists, exports and replays runs. It saves new runs in temporary
+          files and adds them to the history later. `tuilab history prune` works on a full disk, too: it makes
+          the file smaller in place. `--for-good` also removes deleted runs immediately.
 
-        Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs. A repaired
-        file is named `history-recovered-….db`.
+        Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs to the history.
+        A repaired file is named `history-recovered-….db`.
         """
     page = textwrap.dedent(text).format(
         run=table(result.RunResult), arm=table(result.ArmResult), page=table(program.Page),
@@ -261,10 +260,11 @@ def formats_page() -> str:
 
 
 def _lines(parts: tuple[type, ...]) -> str:
-    """Return a list of messages: the tag, and the first line of its description."""
+    """Return a list of messages: the tag, and the first paragraph of its description."""
     out = []
     for part in parts:
-        about = inspect.cleandoc(part.__doc__ or "").partition("\n")[0] if not _plain(part) else ""
+        about = inspect.cleandoc(part.__doc__ or "").partition("\n\n")[0] if not _plain(part) else ""
+        about = about.replace("\n", " ")
         out.append(f"- `{part.__struct_config__.tag}`: {in_json(about)}")  # type: ignore[attr-defined]
     return "\n".join(out)
 
@@ -285,8 +285,9 @@ def _scatter(rows: list[tuple[str, list[float]]], low: float, high: float, heigh
 
 
 def rounds_picture() -> str:
-    """Two arms, B 3% slower, on a machine that slows down by 10%: measured one after another, and in
-    rounds.
+    """Plot two arms on a machine that slows down by 10%, measured one after another and in rounds.
+
+    B is 3% slower than A.
     """
     rng, n = random.Random(1), 60
     pace = [1 + 0.1 * i / (2 * n) for i in range(2 * n)]
@@ -316,7 +317,7 @@ def rounds_picture() -> str:
 
 
 def interval_picture() -> str:
-    """Intervals of the median of twenty runs of a process with autocorrelated samples."""
+    """Plot the intervals of the median for twenty runs of a process with autocorrelated samples."""
     rng = random.Random(5)
     lines, held = [], 0
     for run in range(20):
@@ -342,7 +343,7 @@ def interval_picture() -> str:
 
 
 def crossover_picture() -> str:
-    """Two straight lines that cross at 24,000, measured at five sizes in thirty rounds."""
+    """Return a table of two linear costs that cross at 24,000, measured at five sizes in thirty rounds."""
     rng, sizes = random.Random(3), (1_000, 4_000, 16_000, 64_000, 256_000)
     costs = {"CPU": lambda x: 20e-6 + 5e-9 * x, "GPU": lambda x: 116e-6 + 1e-9 * x}
     timings: dict[str, dict[int, dict[int, float]]] = {name: {} for name in costs}
@@ -369,8 +370,9 @@ def crossover_picture() -> str:
 
 
 def processes_picture() -> str:
-    """How often a t interval of the mean log and our interval contain the median of processes, and their
-    widths.
+    """Return a table of how often a t interval and our interval contain the median of processes.
+
+    The t interval is that of the mean log. The table also gives the half-widths of the intervals.
     """
     kinds: dict[str, Callable[[random.Random], float]] = {
         "one level": lambda draw: draw.gauss(0, 0.05),
@@ -427,7 +429,7 @@ def main(arguments: list[str]) -> int:
         else:
             (DOCS / name).write_text(text)
     for name in stale:
-        print(f"docs/{name} is not what the program says now: run python docs/make.py", file=sys.stderr)
+        print(f"docs/{name} is outdated: run python docs/make.py", file=sys.stderr)
     return 1 if stale else 0
 
 
