@@ -232,10 +232,10 @@ def page(of: Process, exit_code: int | None) -> p.Page:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "how"), [(3, "with exit code 3"), (-9, "by signal 9")])
+@pytest.mark.parametrize(("code", "how"), [(3, "ended with exit code 3"), (-9, "was killed by signal 9")])
 def test_a_program_that_dies_before_a_step_is_reported_once(code: int, how: str) -> None:
     text = page_text(page(process(), code))
-    assert text.count(f"the program ended {how} before its first step") == 1
+    assert text.count(f"the program {how} before its first step") == 1
     assert "no steps detected" not in text
 
 

@@ -202,7 +202,7 @@ class _Running:
         self._stalls = 0
 
     def change(self, segment: Segment, step: int) -> None:
-        """Record that a segment begins (`by` 1) or ends (`by` -1)."""
+        """Record that a segment begins (`step` 1) or ends (`step` -1)."""
         phase, key = segment.meaning.phase, segment.meaning.key
         if phase == STALL:
             self._stalls += step

@@ -36,7 +36,9 @@ class XEvent(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class XLine:
-    """A host thread or a GPU stream: its events by start, longer ones first."""
+    """A host thread or a GPU stream, with its events by start time; of events that start together, the
+    longest comes first.
+    """
 
     name: str
     device: str

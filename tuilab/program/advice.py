@@ -23,7 +23,7 @@ MOST_NAMED = 3
 class Unmet:
     """A condition that does not hold. first: what to change before following the advice.
 
-    instead: `first` replaces the advice, because the advice would fail.
+    instead: True if `first` replaces the advice, because the advice would fail.
     """
 
     first: str
@@ -46,7 +46,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
     """Return the change for a finding at a line, what to change before it, and the preset that demonstrates
     it.
 
-    For conditions that do not hold, a change is added before the advised one, or replaces it.
+    For each condition that does not hold, another change is added before the advised change, or replaces it.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -195,7 +195,7 @@ TABLE: dict[str, Advice] = {
         "slow-map",
         (nothing_random,),
     ),
-    "input-bound, in parallel": Advice(  # Python in a map still needs the interpreter lock
+    "input-bound, in parallel": Advice(  # Python in a map still needs the GIL
         "make the slowest stage cheaper, or cache its results (.cache())",
         "slow-map",
         (nothing_random,),

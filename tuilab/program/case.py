@@ -24,7 +24,7 @@ class Beside:
 
 @dataclass
 class Case:
-    """A process with its source files, and its machine."""
+    """A process, with its source files and its machine."""
 
     of: Process
     sources: Mapping[str, str]

@@ -43,28 +43,30 @@ the first two, to be reported.
 USED = 10
 """Minimum number of calls that make it worthwhile for a library to create a tf.function."""
 QUICK_FIRST = 0.6
-"""In another process, a program's first trace may be faster than here, but it takes at least this multiple of
-its time here. In five pairs of runs, the ratio was 0.6 to 1.2.
+"""A program's first trace may be faster in another process, but it takes at least this multiple of the time
+measured here. In five pairs of runs, the ratio was 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum share of a step, and minimum seconds, for time between steps to be reported without a
-sampled line.
+"""Time between steps for which no line was sampled is reported if it takes at least this share of a step and
+at least this many seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Minimum share of the time that is spent reading values, and minimum number of reads per step."""
+"""Values read in each step are reported if reading them takes at least this share of the time, with at least
+this many reads per step.
+"""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 COMPILED_OP_S, COMPILED_CALL_S = 3e-3, 0.1e-3
-"""Seconds in which XLA compiles an op of a graph (0.2 ms to 4.5 ms in eight graphs on a CPU), and seconds of
-a call of the compiled graph besides its ops.
+"""Seconds that XLA needs to compile one op of a graph (0.2 ms to 4.5 ms in eight graphs on a CPU), and
+seconds of overhead per call of the compiled graph.
 """
 LEAST_OP_S = 1e-6
 """Minimum seconds of a graph's op, as measured in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Maximum share of the float64 ops' time that switching to float32 can save on a CPU."""
+"""Maximum share of the time of float64 ops that switching to float32 saves on a CPU."""
 LEAST = 20
 """Minimum number of steps before rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
@@ -82,7 +84,7 @@ MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
 their graphs."""
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
-"""Kinds of time in which a loop runs steps."""
+"""Kinds of time that show that a loop runs steps."""
 FEW_ROWS = 64
 """Maximum number of samples in a call that counts as small, if its steps are unknown: two of Keras' default
 batches.
@@ -120,8 +122,8 @@ def _finding(
     share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step, in
     another part than the finding's, that the fix removes as well. spent_s: seconds of the program that the
     problem takes; None for `share` of the steps. most_s: maximum seconds that the fix may save, if more than
-    spent_s. costs_s: seconds that the fix itself takes, once. advice: the table's key, `code` by default.
-    change: replaces the table's text.
+    spent_s. costs_s: seconds that the fix itself takes, once. advice: a key of the advice table, `code` by
+    default. change: text that replaces the table's advice.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -175,8 +177,8 @@ def batches(of: Process) -> dict[str, int]:
 
 
 def matrices(of: Process) -> dict[str, int]:
-    """Return the sizes of the first matrix product that the step's arguments allow, under the names that
-    matmul presets use.
+    """Return the sizes of the first matrix product that the shapes of the step's arguments allow, under the
+    names that matmul presets use.
     """
     described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
     shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
@@ -191,7 +193,7 @@ def matrices(of: Process) -> dict[str, int]:
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:
-    """Find calls to predict, evaluate and fit in a loop each of which runs little more than one step."""
+    """Find loops that call predict, evaluate or fit for little more than one step each."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
     # If each iteration builds a new model, its calls cannot be merged.
@@ -223,7 +225,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
         if share < RETRACING:
             continue
-        text = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
+        text = f"the model is {found.what} again in each iteration of the loop on line {found.loop[1]}"
         text += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
         # The first calls of a new model are slow too.
         around = sum(
@@ -386,7 +388,7 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Bottleneck]:
-    """Find waiting for input, and the reason for it."""
+    """Find steps that wait for input, and the reason."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
@@ -823,12 +825,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
         and regular * gaps.total / of.steps.n >= UNSEEN_S
         and of.kind != "keras"
     ):
-        # Another thread cannot sample Python code that rarely releases the interpreter lock.
+        # The observer's thread cannot sample Python code that rarely releases the GIL.
         at = (calling[0], own_loop) if calling and own_loop else case.step_at()
         lines[at] = seen = 1
     if not lines:
         return
-    # The lines are a sample. If most of them are the user's, all of the time may be.
+    # The lines are only samples: if most of them are the user's, the user's code may take all of the time.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
@@ -916,7 +918,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
         return
     top = largest(wide)
     # With half the bytes and twice as many vector lanes, these ops take half the time. A library's float32
-    # kernels may save three quarters of it, and a GPU with few float64 units nearly all.
+    # kernels may save three quarters of the time, and a GPU with few float64 units nearly all of it.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _finding(
         case,

@@ -17,7 +17,7 @@ MOST_STEPS = 200_000
 FEW = 3
 """Minimum number of calls for a function or line to count as a step."""
 MANY = 50
-"""Minimum number of steps before a slowdown is judged."""
+"""Minimum number of steps for judging a slowdown."""
 
 CALLBACK = "callback "
 """Prefix of the library name for samples of the stepping thread in one of the library's callbacks."""
@@ -33,7 +33,7 @@ Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
 class Calls:
     """The calls of one kind.
 
-    starts, ends: those of the latest calls. n: total number of calls. first: start of the first call. spent:
+    starts, ends: times of the latest calls. n: total number of calls. first: start of the first call. spent:
     seconds in calls that did not trace.
     """
 
@@ -162,8 +162,8 @@ class Process:
     facts: p.Facts | None = None
     datasets: list[p.Dataset] = field(default_factory=list)
     nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
+    """Op, dtype, file and line of each node, by the node's name."""
     layers: set[str] = field(default_factory=set)
-    """By a node's name: its op, dtype, file, line."""
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
     """The ops of a tf.function's graphs, by its number, each op with its first known line."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
@@ -196,7 +196,7 @@ class Process:
     _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
 
     def apply(self, told: p.Told) -> None:
-        """Apply one message. For a window, the caller reads the file and passes it to `looked`."""
+        """Apply one message. For a window, the caller reads its file and passes the results to `looked`."""
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -459,7 +459,7 @@ class Process:
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     def undisturbed(self, share: float) -> float:
-        """Return the least share that a part of the steps would have without other processes.
+        """Return the minimum share that a part of the steps would have without other processes.
 
         At most all of the starved time belongs to that part; without it, the steps are shorter too.
         """

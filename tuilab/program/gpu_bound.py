@@ -32,7 +32,7 @@ _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
 """Graphs that are alternatives, of which a call runs only one, or that repeat counted work."""
 KNOWN = 0.5
-"""Minimum share of the time in graphs whose work must be known to give a bound."""
+"""A bound is given only if the work is known for at least this share of the time spent in graphs."""
 MOST_NAMED = 20
 
 
@@ -200,7 +200,7 @@ def _bytes(shape: Shape, dtype: str) -> float:
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
-    """Yield the ops of functions that ran for which TensorFlow has no GPU kernel, each line once."""
+    """Yield the ops without a GPU kernel in the functions that ran, one per line of code."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
         if op in NO_LAUNCH | MOVES | HIDDEN | ITERATORS or op.startswith(PLUMBING):

@@ -44,7 +44,7 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Return ops by kind, line and layer, longest first: the mean over the profiled steps."""
+    """Return the ops by kind, line and layer, longest first, with mean times over the profiled steps."""
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.profiled:
         for key, value in seen.ops.items():

@@ -222,8 +222,8 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 def died(exit_code: int) -> str:
     """Describe how a program ended if it failed before its first step."""
-    how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
-    return f"the program ended {how} before its first step"
+    how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
+    return f"the program {how} before its first step"
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
         else:
             out.append(
                 "the program ended before a profiler window recorded a complete step: "
-                "--once opens a window immediately"
+                "with --once, a window opens immediately"
             )
     elif of.steps is of.loops:
         out.append("the steps are the iterations of a loop of ops, timed only during profiler windows")

@@ -36,8 +36,8 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """Return file and line of the first place that sets a named argument or attribute to other than False;
-    ("", 0) if there is none.
+    """Return file and line of the first place that sets a named argument or attribute to a value other than
+    False; ("", 0) if there is none.
     """
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):

@@ -29,7 +29,8 @@ validation.
 SINGLE = "EagerExecute"
 """The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Minimum share of the intervals between ops of a kind that must contain the same ops to be a loop."""
+"""Ops of one kind count as a loop if at least this share of the intervals between them contain the same ops.
+"""
 NEXT_OP = 200_000_000
 """Maximum picoseconds to the next op in a loop whose Python does little more than launch ops."""
 
