@@ -33,13 +33,13 @@ class Case:
     outputs counts as the one that computed. copy_in, copy_out: the copies alone, copying the arguments and
     results of `compute`; None without copies. marked: also one execution, with `with mark(name):` around the
     parts that a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name of the workload's
-    own, one after another. None if there are no such parts. device: the device that did the work as the
-    workload observed it, "" to let the engine observe. copies: the call only copies; its device is the end
-    that is not the host, as the workload reports it. function: the callable whose graph the placement pass
-    examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so that the placement
-    pass can show their functions. drained: the call's input is prepared ahead, and `scope` draws the elements
-    that are ready. least_calls: minimum calls of a block, if the work around a block costs as much as several
-    calls. close: frees files, processes and memory.
+    own, one after another. None if there are no such parts. device: the device that did the work, as observed
+    by the workload; "" lets the engine observe it. copies: True if the call only copies; its device is then
+    the end of the copy that is not the host, as reported by the workload. function: the callable whose graph
+    the placement pass examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so
+    that the placement pass can show their functions. drained: True if the call's input is prepared ahead and
+    `scope` draws the elements that are ready. least_calls: minimum calls of a block, if the work around a
+    block costs as much as several calls. close: frees files, processes and memory.
     """
 
     call: Callable[[], Any]
@@ -61,9 +61,9 @@ class Case:
 class Build(Protocol):
     """The worker's input to a workload's `build`.
 
-    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: rotate inputs
-    beyond the last-level cache. observing: True to report facts that are the same in every process. Only the
-    first process reports them; further processes only time the arms.
+    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to
+    rotate inputs that together exceed the last-level cache. observing: True to report facts that are the same
+    in every process. Only the first process reports them; further processes only time the arms.
     """
 
     tf: Any

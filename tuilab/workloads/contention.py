@@ -62,7 +62,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a multiply and an add for each of side³ terms."""
+    """Count a multiply and an add for each of the side³ terms."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 

@@ -119,7 +119,7 @@ def _mirrored(b: Build) -> Case:
 
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
-    """Return the strategy.
+    """Return the distribution strategy for these devices.
 
     There is one per process, because each strategy numbers its collective ops from the start, and equal
     numbers would clash.

@@ -28,7 +28,7 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="ops",
-            help="Ops in one call. The time of a call divided by this is the cost of one op.",
+            help="Ops in one call. The time of a call divided by this number is the cost of one op.",
             default=100,
             low=1,
             high=1_000_000,

@@ -58,7 +58,9 @@ def padded(side: int) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a multiply and an add for each of m · k · n terms; for complex numbers, four times as many."""
+    """Count a multiply and an add for each of the m · k · n terms, and four times as many for complex
+    numbers.
+    """
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
     item = ITEM_BYTES[arm.dtype]
     return Work(
@@ -112,7 +114,7 @@ def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
     scale = float(np.abs(want).max()) or 1.0
     error = float(np.abs(got.astype(wide) - want).max()) / scale
     b.fact(
-        "relative-error", error, f"{b.arm.dtype}: largest error {error:.1e} of the product's largest entry"
+        "relative-error", error, f"{b.arm.dtype}: the largest error is {error:.1e} times the largest entry"
     )
 
 

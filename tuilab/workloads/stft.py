@@ -122,7 +122,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return 5 N log₂ N per frame of N points by convention (benchFFT), plus the window, and nine operations
+    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus the window, and nine
     per sample for the filter.
 
     The best known algorithm for a real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).

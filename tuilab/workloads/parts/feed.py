@@ -154,7 +154,7 @@ class Feed:
     variants.
     """
     serial: bool
-    """True if it works only while a batch is requested, so that it is idle between calls."""
+    """True if the pipeline works only while a batch is requested, so that it is idle between calls."""
     hold: ExitStack
     traced: list[int] = field(default_factory=lambda: [0])
     """How often Python ran the function passed to `map`."""
@@ -312,8 +312,9 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 def _options(tf: Any, variant: str) -> Any:
     """Return options that turn TensorFlow's rewrites off, so that the pipeline is what the variant describes.
 
-    Otherwise, a map without random ops would become parallel (some of the articles' maps have random ops). A
-    pipeline without a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
+    Otherwise, TensorFlow would make a map without random ops parallel, and would add a prefetch with
+    AUTOTUNE's size to a pipeline without one. The variant as-written already has a prefetch with a fixed
+    size.
     """
     if variant not in ("serial", "parallel", "as-written"):
         return None
