@@ -61,7 +61,7 @@ def test_the_gpu_is_called_emulated_wherever_its_name_appears(
     seen, _ = stft
     assert [d.description for d in gpu_worker.machine.gpus] == ["EMULATED"]
     assert caveats(seen, "emulated") == [
-        "GPU:0 is emulated by test software: its figures come from no real GPU"
+        "GPU:0 is emulated by test software: its figures are not from a real GPU"
     ]
 
 

@@ -46,11 +46,11 @@ def of_profile(
     opaque: bool = False,
     drained: bool = False,
 ) -> Account:
-    """Split the time of consecutive profiled calls or steps into phases.
+    """Return the account of consecutive profiled calls or steps.
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
-    of a call without the profiler; None keeps the profile's own length. events: number of recorded events per
-    call on the calling thread. Recording each may have taken `EVENT_S`, which is subtracted from the time
+    of a call without the profiler; None keeps the duration in the profile. events: number of recorded events
+    per call on the calling thread. Recording each may have taken `EVENT_S`, which is subtracted from the time
     that TensorFlow and Python take between kernels. on_device: seconds per call and phase from another
     device's own clock, which neither the profiler nor a busy host stretches. Only the other parts are scaled
     to `plain_s`. If the plain call is longer than the profile, the excess counts as unknown, up to the
@@ -91,7 +91,7 @@ def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> l
     """Leave out calls that another program interrupted.
 
     A call is left out if it took more than twice the median and if the other calls still average at least the
-    length of an unprofiled call. A call that waits for its input every few calls is kept, because plain calls
+    length of an unprofiled call. Calls are kept if every few of them wait for input, because unprofiled calls
     wait as well.
     """
     lengths = [math.fsum(call.values()) for call in calls]

@@ -1,10 +1,10 @@
 """Estimates the minimum and the expected time of a call on a GPU that is not present.
 
-The bound comes from the data sheet, the counted work and this host. Kernels of a graph run one after another,
-each limited by its arithmetic, its bytes and its launch. XLA may fuse kernels, so for XLA only the program's
-total arithmetic and bytes and the iterations of its loops count. Ops without a GPU kernel stay on the CPU at
-their measured time, and the data they exchange with the GPU crosses the bus. TensorFlow's launch cost is
-measured on this host.
+The bound is computed from the data sheet, the counted work and measurements of this host. A graph's kernels
+run one after another, each limited by its arithmetic, its memory traffic or its launch. XLA may fuse kernels,
+so for XLA only the program's total arithmetic and bytes and the iterations of its loops count. Ops without a
+GPU kernel stay on the CPU at their measured time, and the data they exchange with the GPU crosses the bus.
+TensorFlow's launch cost is measured on this host.
 
 A bound is not a forecast: `expected_s` scales each term by the efficiency that published timings reached
 (`EXPECTED` in model/datasheets.py, docs/gpu-bounds.md).

@@ -286,7 +286,7 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def across(states: Sequence[RunState], base: int = 0) -> Across:
-    """Return every arm of any run, in order of appearance, with ratios to run `base`.
+    """Return every arm that any of the runs measured, in order of appearance, with its ratios to run `base`.
 
     Sweeps have a row for each size that at least two runs measured. The runs were not interleaved, so a
     ratio counts as different from 1 only if the two 95% intervals of the medians do not overlap

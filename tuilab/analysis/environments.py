@@ -89,8 +89,8 @@ def _bare(arm: ArmState) -> Arm:
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """Compare one arm in both environments. The test is strict enough for the chance of any false difference
-    among all arms to be at most `DOUBT`.
+    """Compare one arm in both environments. The test is adjusted for the number of arms, so that the chance
+    of any false difference is at most `DOUBT`.
     """
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
@@ -139,7 +139,9 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
 
 
 def _describe_moved_ops(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
-    """Yield ops that run on another device in one environment, and ops that only one environment has."""
+    """Yield sentences about ops that the two environments run on different devices, and about ops that only
+    one of them has.
+    """
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:
         return

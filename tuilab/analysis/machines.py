@@ -112,7 +112,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
     """One preset (with the same parameters) on every machine that measured it.
 
-    differing: parameters in which it differs from the preset's other rows. disagreements: one sentence each.
+    differing: parameters in which it differs from the preset's other rows. disagreements: one sentence for
+    each disagreement between the machines.
     """
 
     preset: str
@@ -122,7 +123,7 @@ class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
-    """Return every preset and its machines by name, comparing only equal parameters."""
+    """Return every preset with its machines, sorted by name. Compares only machines with equal parameters."""
     groups: dict[str, dict[str, list[MachineSummary]]] = {}
     for summary in machine_summaries:
         groups.setdefault(summary.preset, {}).setdefault(summary.parameters, []).append(summary)

@@ -39,7 +39,7 @@ SHORTEST = 5
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """Return the median of an arm's samples (seconds per call) with a 95% interval that holds for any
+    """Return the median of an arm's samples (seconds per call) with a 95% interval that also covers other
     processes.
 
     With three or more processes it is the median of their medians: each counts once, however long it ran.
@@ -165,7 +165,7 @@ def doubt(cell: ArmSamples) -> Found | None:
 
 
 def begun(state: RunState) -> tuple[int, ...]:
-    """Return the first round of each further process of the run."""
+    """Return the index of the first round of each process after the run's first process."""
     return tuple(
         sorted({at for arm in state.arms.values() for cell in arm.cells.values() for at in cell.begun})
     )
@@ -187,7 +187,9 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return the rounds of each process up to round `last`: the first round, and one past the last."""
+    """Return each process's range of rounds, as (first, one past the last). The last range ends with round
+    `last`.
+    """
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 

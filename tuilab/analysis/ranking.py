@@ -149,7 +149,7 @@ def brief(state: RunState) -> Brief:
     """Return the fastest arm, and its lead over the arm that readers will compare with it.
 
     That is the fastest on the other kind of device, or else the runner-up. Arms that do different work are
-    never compared: uses the first work that several arms did. For a sweep, uses the headline point.
+    never compared: uses the first kind of work that several arms did. For a sweep, uses the headline point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

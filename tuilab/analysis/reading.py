@@ -23,7 +23,9 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Caveat of an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""Maximum factor between the times of the unprofiled calls and the run's own calls."""
+"""Maximum factor between the times of the unprofiled calls next to a profile and of the run's own calls, for
+the profile to describe the run.
+"""
 RETRACED = "retraced"
 """Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6

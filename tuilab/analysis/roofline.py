@@ -399,8 +399,8 @@ ABOVE = 1.0 + 1e-9
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return the largest part of a call's minimum time. If that is computing and the call is near a roof,
-    return the nearer roof instead.
+    """Return the largest part of a call. If that is computing, return the roof with the longer minimum time
+    instead, unless both roofs explain almost none of it.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":

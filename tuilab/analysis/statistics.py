@@ -154,8 +154,8 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
     """Return the result of `call`, which depends on the samples of these cells. It is cached in the first
     cell until a new sample arrives.
 
-    One summary needs the same figure in several places. what: the figure's name in the cache of `cell`.
-    others: further cells on which the figure depends.
+    A summary uses the same figure in several places. what: the figure's name in the cache of `cell`. others:
+    further cells on which the figure depends.
     """
     counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
     kept = cell.known.get(what)

@@ -113,7 +113,8 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 
 
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
-    """Return the sweep's crossovers, comparing the fastest arms first, CPU with GPU if both were measured.
+    """Return the sweep's crossovers. The first one compares the fastest arms: CPU with GPU if both were
+    measured.
 
     Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. With one kind of
     device, the arm that wins at the smallest size is compared with the arm that wins at the largest (or else

@@ -437,7 +437,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
 
 
 def _raised_errors(arm: ArmState) -> list[tuple[str, ...]]:
-    """Return the names of the error class and its bases, by point at which an arm raised it."""
+    """Return, for each failure of the arm, the names of the error class and its bases."""
     errors = [arm.error] if arm.status == "failed" else []
     errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
     return [tuple(name.rpartition(".")[2] for name in error) for error in errors]
@@ -534,7 +534,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge two GPU arms if a host library does the work of `b`; that library was timed here."""
+    """Judge a claim about two GPU arms if a host library, which was timed here, does the work of `b`."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None

@@ -25,7 +25,7 @@ ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", STALL, "copy"
 
 PHASE_HELP = {
     "python": "Python and the libraries that it calls, outside TensorFlow",
-    "dispatch": "TensorFlow's Python and runtime on the way to ops and between them; ops of a few µs",
+    "dispatch": "TensorFlow's Python and runtime before and between ops; ops of a few µs",
     "copy_in": "copies to the device, while nothing computes",
     "input_wait": "waiting for the input",
     "compute": "at least one kernel of the call runs",

@@ -22,7 +22,7 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The public API of one TensorFlow version."""
 
     version: str
-    """`2.21.0`."""
+    """TensorFlow version, such as `2.21.0`."""
     keras: str = ""
     """Version of the Keras under `tf.keras`."""
     names: tuple[str, ...]

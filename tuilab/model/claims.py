@@ -123,7 +123,9 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
 
 
 class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement"):
-    """The ops of the arms in `arms` stay on the same devices along `axis`; with `same` false, some move."""
+    """The ops of the arms that match `arms` stay on the same devices along `axis`; if `same` is False, some
+    move.
+    """
 
     axis: str
     """The swept parameter."""

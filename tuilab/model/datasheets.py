@@ -32,7 +32,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The common name: `H100`."""
     family: str
-    """`Hopper`."""
+    """GPU family, such as `Hopper`."""
     vector: dict[str, Rating]
     """FLOP/s by dtype without tensor cores."""
     tensor: dict[str, Rating]

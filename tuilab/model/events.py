@@ -237,7 +237,7 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
     arm: str
     point: Count
     samples_s: tuple[Seconds, ...]
-    """Seconds per call, in order."""
+    """Seconds per call in each warm-up block, in order."""
 
 
 class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
@@ -250,7 +250,7 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
     calls: Count
     """Number of calls in the warm-up."""
     warm: bool
-    """False if the time limit came before two consecutive windows agreed."""
+    """False if the time limit was reached before two consecutive windows of calls agreed."""
     at_once: bool = False
     """True if the first blocks were as fast as the last."""
 
@@ -345,7 +345,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     to: str = ""
     """Target device of a copy."""
     memory: str = ""
-    """The device that holds the output, if different."""
+    """The device that holds the output, if it is not `device`."""
     dtype: str = ""
     """Dtype of the output."""
     requested: str = ""

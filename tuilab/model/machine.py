@@ -15,11 +15,11 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A device as TensorFlow lists it."""
 
     name: str
-    """`CPU:0`, `GPU:1`."""
+    """TensorFlow's short name, such as `CPU:0` or `GPU:1`."""
     description: str = ""
     """Product name."""
     compute_capability: str = ""
-    """`9.0`."""
+    """CUDA compute capability, such as `9.0`."""
     memory: int = 0
     """Bytes that TensorFlow may use; for a GPU, the bytes that were free when it was opened; 0 if it is not
     open."""
@@ -79,7 +79,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def emulated_note(self) -> str:
         """The sentence that marks output as emulated: `EMULATED: …`; "" for a real GPU."""
-        note = f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU."
+        note = f"{EMULATED}: the GPU is software for tests, and its figures are not from a real GPU."
         return note if self.emulated else ""
 
     def mark_title(self, title: str) -> str:

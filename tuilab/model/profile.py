@@ -32,7 +32,7 @@ class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
-    """One event on the lane with that index."""
+    """One event on a lane of the timeline. lane: the lane's index."""
 
     lane: int
     start_s: float

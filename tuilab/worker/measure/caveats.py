@@ -54,7 +54,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
         if gpu.name not in arms:
             continue
         if gpu.emulated:
-            words = f"{gpu.name} is emulated by test software: its figures come from no real GPU"
+            words = f"{gpu.name} is emulated by test software: its figures are not from a real GPU"
             out.append(Caveat(run=bench.run, code="emulated", message=words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
             words = (
