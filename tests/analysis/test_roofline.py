@@ -285,7 +285,7 @@ def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
     assert "it will be bound by starting the call (at least 100 µs); the work itself needs" in small
     large = expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), roofs(state))
     assert "it will be bound by arithmetic" in large
-    assert "operations a byte" in expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), None)
+    assert "operations per byte" in expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), None)
 
 
 def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:

@@ -317,7 +317,7 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
     likely: dict[str, tuple[float, float]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
         found = call.on(sheet)
-        if found.expected_s is not None:  # the fastest mode counts
+        if found.expected_s is not None:  # use the fastest mode
             known = likely.get(found.input, found.expected_s)
             likely[found.input] = min(known[0], found.expected_s[0]), min(known[1], found.expected_s[1])
         if found.input not in best or found.seconds < best[found.input][0].seconds:

@@ -51,7 +51,7 @@ def sentences(state: RunState, point: int) -> list[str]:
     """Return the sentences about the pairs, for the answer."""
     lines = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if lines and state.workers < 2:
-        # Processes differ in speed, so with a single process per environment, a difference may not come from
+        # Processes differ in speed, so with a single process per environment, a difference need not come from
         # the environment.
         lines[0] = f"{'So far, with' if state.running else 'With'} one process each: {lines[0]}"
     return lines

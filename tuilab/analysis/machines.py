@@ -101,8 +101,8 @@ Groups = dict[str, list[str]]
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One machine's line under a preset. unlike: its versions that differ from those of most other machines
-    in the table.
+    """One machine's row in the table of a preset. unlike: its versions that differ from those of most other
+    machines in the table.
     """
 
     summary: MachineSummary

@@ -69,7 +69,7 @@ def kept_estimate(cell: ArmSamples) -> Estimate | None:
 
 
 Middle = tuple[float, tuple[float, float]]
-"""The middle of the processes' logs, and its 95% interval."""
+"""The median of the processes' log times, and its 95% interval."""
 
 
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:

@@ -49,7 +49,7 @@ class Ranking:
 
 
 def ranked(arms: list[ArmState], point: int) -> Ranking:
-    """Rank the arms. They must be given in order of their medians."""
+    """Rank the arms, which must be sorted by median."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
     # Name all arms until one can be compared with the fastest. Then list the arms that cannot be compared yet
     # separately.

@@ -106,7 +106,7 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     device = roofs.devices.get("CPU:0") if roofs is not None else None
     if device is None:
         each = work.flop / moved if work.flop and moved else None
-        return f"{what}, {significant(each, 2)} operations a byte." if each else f"{what}."
+        return f"{what}, {significant(each, 2)} operations per byte." if each else f"{what}."
     found = floor(work, device, "graph")
     parts: dict[str, float] = {
         "arithmetic": found.arithmetic_s,

@@ -101,10 +101,10 @@ def ranks(samples: Sequence[float]) -> list[float]:
 def rank_autocorrelation(samples: Sequence[float]) -> float:
     """Return the lag-1 autocorrelation of the ranks, corrected for bias; −1 to 0.95, or 0 if unknown.
 
-    The estimate r of an AR(1) process is too low by (1 + 4ρ) / n on average (Marriott & Pope 1954); this is
-    added, with r for ρ. With ranks, one spike weighs no more than any other sample. Samples in the order of
-    measurement, equally spaced. With fewer than 8 samples the estimate is meaningless, so this returns 0.
-    Unitless.
+    For an AR(1) process, the estimate r is too low by (1 + 4ρ) / n on average (Marriott & Pope 1954); this
+    amount, with r in place of ρ, is added to it. With ranks, one spike weighs no more than any other sample.
+    Samples in the order of measurement, equally spaced. With fewer than 8 samples the estimate is
+    meaningless, so this returns 0. Unitless.
     """
     n = len(samples)
     if n < CORRELATED_FROM:

@@ -80,7 +80,7 @@ def _contention(
     arm: ArmState, alone: ArmState, ratio: RatioEstimate, interval: tuple[float, float], point: int
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
-    assert with_others is not None and by_itself is not None  # a ratio has both
+    assert with_others is not None and by_itself is not None  # otherwise there is no ratio
     return Contention(
         arm=alone.arm.id,
         device=arm.arm.device,

@@ -89,7 +89,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
     source: str = "tensorflow"
     """`tensorflow`, `user` or `tuilab`."""
     run: str = ""
-    """Empty outside a run."""
+    """Id of the run; empty outside a run."""
 
     @property
     def message(self) -> str:
@@ -197,7 +197,7 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     total: Seconds = 0.0
     """The whole length, in `unit`; 0 if unknown."""
     unit: str = ""
-    """`s`, `share`, or the name of the counted things."""
+    """Unit of `done` and `total`: `s`, `share`, or the name of the counted things."""
     arm: str = ""
     """The arm's id; empty if the stage concerns the whole run."""
 
@@ -489,9 +489,9 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     runs: Count
     """Number of runs, including this one."""
     low_s: Seconds
-    """Their smallest median, in seconds per call."""
+    """The smallest median of these runs, in seconds per call."""
     high_s: Seconds
-    """Their largest median."""
+    """The largest median of these runs, in seconds per call."""
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):

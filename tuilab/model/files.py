@@ -90,7 +90,7 @@ def _words(error: OSError | ValueError) -> str:
 
 
 def _why(error: OSError | ValueError) -> str:
-    # File names cannot contain a NUL or a lone surrogate.
+    # A ValueError means that the file name contains a NUL or a lone surrogate.
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
@@ -186,7 +186,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        # on a file system without locks, no process deletes the file anyway
+        # Ignore a missing lock: on a file system without locks, no process deletes the file anyway.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):

@@ -108,7 +108,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ops_left: int = 0
     """Number of ops that were merged into such rows (see `ops`)."""
     spans_left: int = 0
-    """Number of timeline events cut off."""
+    """Number of timeline events that were left out."""
     diagnosis: tuple[str, ...] = ()
     """The diagnosis, in sentences."""
     account: Account | None = None

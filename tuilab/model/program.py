@@ -306,7 +306,9 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     differed: str = ""
     """What differed between its traces."""
     number: int = 0
-    """Its number in the process; if the same code made several, the number of the last one."""
+    """The function's number in the process; if the same code created several functions, the number of the
+    last one.
+    """
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):

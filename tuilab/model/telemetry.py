@@ -13,7 +13,7 @@ class GpuProcess(msgspec.Struct, frozen=True):
     pid: int
     name: str = ""
     memory: int | None = None
-    """Bytes; None if the driver does not report it."""
+    """Bytes of GPU memory that it holds; None if the driver does not report them."""
     use: float | None = None
     """Share of the GPU's processors that it used since the previous sample; None if not reported."""
     user: str = ""
@@ -89,7 +89,9 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     link_received: float | None = None
     """Bytes per second that the GPU receives over PCIe."""
     processes: tuple[GpuProcess, ...] | None = None
-    """None if the driver does not list them, which is common in a container."""
+    """The processes that hold memory on the GPU; None if the driver does not list them, which is common in a
+    container.
+    """
     unread: dict[str, str] = {}
     """Figures that cannot be read on this GPU or with the user's permissions, and why."""
 

@@ -90,7 +90,7 @@ def _lines(plane: Any) -> list[XLine]:
     out = []
     for line in plane.lines:
         if (line.display_name or line.name).startswith(EMULATED):
-            continue  # internal kernels by which a processor emulates a device
+            continue  # internal kernels of the tests' emulated GPU
         if gpu is not None and not line.name.startswith("Stream"):
             continue  # TensorBoard derives these rows from the streams
         origin = line.timestamp_ns * 1_000

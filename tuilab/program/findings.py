@@ -99,7 +99,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     """Return every finding, largest saving first, each followed by the findings that are part of it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        # Report one finding per cause and line, because the first check is the more precise one.
+        # Report only the first finding of a cause on a line, because earlier checks are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
@@ -725,7 +725,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
         return
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
-        if of.seen:  # a read waits for work on the device, which takes the same time anyway
+        if of.seen:  # reading waits for pending work, which takes its time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _finding(

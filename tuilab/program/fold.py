@@ -322,7 +322,7 @@ class Process:
         """
         steps = self.steps
         seen = steps is self.loops, steps.n, len(steps.ends), len(steps.traced), len(self.opened)
-        if self._durations is None or self._durations[0] != seen:  # a page asks several times
+        if self._durations is None or self._durations[0] != seen:  # a page needs this several times
             self._durations = seen, self._find_durations()
         return self._durations[1]
 

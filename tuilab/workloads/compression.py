@@ -1,4 +1,6 @@
-"""Compression: zlib on the host with its copies, and a lossy kind that runs on a GPU."""
+"""Measures compression: zlib on the host, including the copies to and from it, and a lossy codec that runs on
+a GPU.
+"""
 
 import importlib.util
 import zlib

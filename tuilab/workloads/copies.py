@@ -87,7 +87,7 @@ def build(b: Build) -> Case:
 
     return Case(
         call=lambda: copy(*tensors),
-        # Without it, a graph with many results returns them through a visible GPU.
+        # Without this scope, a graph with many results returns them through a visible GPU.
         scope=lambda: tf.device(b.host) if on_host else nullcontext(),
         device=observed(tf, b.device),
         copies=True,

@@ -71,8 +71,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count an operation per element and op, or a matrix product per op. If ops are fused, memory is read and
-    written once.
+    """Count one operation per element and op, or one matrix product per op. If the ops are fused, memory is
+    read and written only once.
     """
     side, ops = int(values["side"]), int(values["ops"])
     item = ITEM_BYTES[arm.dtype]

@@ -25,7 +25,8 @@ def observed_family(tensor: Any) -> str:
 
 
 def move_to(tf: Any, tensor: Any, device: str) -> Any:
-    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, otherwise a new copy in each call.
+    """Return the tensor on `device` (`/GPU:0`): in a graph, a node on that device; otherwise, a new copy in
+    each call.
 
     In eager mode, `tf.identity` under the device copies only once: the runtime caches the copy with the
     tensor and returns it in later calls (`TensorHandle::HasLocalMirror`).

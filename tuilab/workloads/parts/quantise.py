@@ -13,7 +13,7 @@ SIDE_BYTES = 8
 
 
 def ratio(block: int, bits: int) -> float:
-    """Return bytes in over bytes out, for float32."""
+    """Return the compression ratio for float32 values: input bytes over output bytes."""
     return 4 * block / (block * bits / 8 + SIDE_BYTES)
 
 
