@@ -119,8 +119,8 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Return the arm's mode if launches limit its bound: with XLA or CUDA graphs, it would launch fewer
-    kernels.
+    """Return a clause with the arm's mode if launches limit its bound, because XLA or CUDA graphs would
+    launch fewer kernels.
     """
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""

@@ -37,7 +37,7 @@ MOST_NAMED = 2
 
 
 def confidence(state: RunState) -> Confidence:
-    """Return the confidence at the run's headline point, over all measured arms."""
+    """Return the precision and the reasons for doubt over all arms measured at the run's headline point."""
     point = summary_point(state)
     arms = measured(state, point)
     halves = [

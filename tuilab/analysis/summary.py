@@ -292,9 +292,9 @@ def _order(value: Value) -> tuple[float, str]:
 
 
 def _facts(state: RunState) -> dict[str, Value | float]:
-    """Return facts by name.
+    """Return the run's observations other than time, by name.
 
-    A fact about an arm is `arm:name`; at a later point of a sweep it is `arm:name@point`.
+    An observation of an arm has the key `arm:name`, or `arm:name@point` at a later point of a sweep.
     """
     out: dict[str, Value | float] = {}
     for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:

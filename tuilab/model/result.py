@@ -346,6 +346,6 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     model: ModelInfo | None = None
     """The content of a model file."""
     batch: BatchAnswer | None = None
-    """Batch sizes, for a model with an open batch."""
+    """The batch sizes to report, for a model with a variable batch size."""
     roofs: tuple[Roofs, ...] = ()
     """Roofs of the machines that measured, if known."""

@@ -271,7 +271,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: Limit = "arithmetic"
     """The largest term."""
     measured_s: float | None = None
-    """The fastest measured CPU arm of the same variant and dtype; None if there is none."""
+    """Median seconds of the fastest CPU arm of the same variant and dtype; None if none was measured."""
     at_most: float | None = None
     """Upper bound of the speedup over that arm; below 1, the GPU cannot win. None if unknown."""
     expected_s: tuple[float, float] | None = None
@@ -307,5 +307,7 @@ class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
     axis: str
     points: tuple[BoundPoint, ...]
     overtakes_from: int | None
-    """The smallest measured size at which the bound is below the fastest CPU arm; None if there is none."""
+    """The smallest measured size at which the bound is below the time of the fastest CPU arm; None if there
+    is none.
+    """
     sentence: str

@@ -48,7 +48,7 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size: int
     """Initial size; 0 if another argument gives the size of the dimension with this name."""
     name: str = ""
-    """Empty for a fixed dimension."""
+    """The dimension's name; empty for a fixed dimension."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor"):
@@ -59,7 +59,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     dtype: str
     """Name of the dtype in TensorFlow."""
     shape: tuple[Size, ...] = ()
-    """Empty for a scalar."""
+    """The tensor's dimensions; empty for a scalar."""
     low: float | None = None
     """Smallest value; None for 0."""
     high: float | None = None

@@ -78,13 +78,15 @@ MANY_STEPS, STARTED = 100, 0.7
 each step.
 """
 LOOPING = 0.3
-"""Minimum share of the program's time for a loop of ops to count as its steps."""
+"""Minimum share of the program's time that a loop of ops must take for its iterations to count as the
+program's steps.
+"""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
 their graphs."""
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
-"""Kinds of time that show that a loop runs steps."""
+"""Kinds of time spent in running steps. A loop with such time runs steps."""
 FEW_ROWS = 64
 """Maximum number of samples in a call that counts as small, if its steps are unknown: two of Keras' default
 batches.

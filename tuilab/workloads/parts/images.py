@@ -42,8 +42,8 @@ class Shape:
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
     """Return the work of one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
 
-    Only products are counted: the convolution twice (images have no gradient), the classes three times. For 3
-    × 3 filters, Winograd's algorithm needs 1 / 2.25 of the convolution's products (Lavin and Gray 2016).
+    Only products are counted: the convolution twice (images have no gradient), the classes three times. For
+    these filters, Winograd's algorithm needs 1 / 2.25 of the convolution's products (Lavin and Gray 2016).
     passes: number of times each weight is read or written. float32 weights, images and labels.
     """
     out, pooled = side - 2, (side - 2) // 2
