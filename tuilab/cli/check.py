@@ -1,4 +1,4 @@
-"""`tuilab check`: finds mistakes in documents' benchmarks."""
+"""`tuilab check`: finds mistakes in the benchmarks of articles, notebooks and code."""
 
 import sys
 import textwrap
@@ -40,7 +40,7 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
 
 WIDTH = 100
-# Minimum number of files for showing progress.
+# Minimum number of files for which progress is shown.
 _PROGRESS = 20
 SEVERITY = click.Choice(["error", "warning", "note"])
 CODES = "CODE[,CODE…]"
@@ -85,7 +85,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--write-baseline", type=FILE, help="Write the findings to this file, to be ignored later.")
 @click.option("--config", type=FILE, help="Use this pyproject.toml instead of the nearest.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1), help="Number of processes.  [default: the usable processors]"
+    "-j", "--jobs", type=click.IntRange(1), help="Number of processes.  [default: one per usable processor]"
 )
 @click.option("--explain", metavar="CODE", help="Explain a rule, with a wrong and a right example.")
 @click.option("--rules", is_flag=True, help="Print every rule: code, reason, remedy.")
@@ -104,9 +104,9 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(BUDGETS),
     default="quick",
     show_default=True,
-    help="The budget of --measure and --prove.",
+    help="Time budget of --measure and --prove.",
 )
-@click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to list its names.")
+@click.option("--no-worker", is_flag=True, help="Do not start TensorFlow to look up its names.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -122,15 +122,14 @@ def check(
     budget: BudgetName,
     **options: Any,
 ) -> None:
-    """Check what the benchmarks in documents really measure. Nothing in them is run.
+    """Check what the benchmarks in documents really measure, without running them.
 
-    PATH is a Markdown file, text, a Python file or a Jupyter notebook; a folder, a pattern such as
-    'docs/**/*.md', or - for standard input. A project's settings go in [tool.tuilab.check] of its
-    pyproject.toml; `# noqa: TL103` on a line and `<!-- tuilab: ignore TL103 -->` above an example leave
-    findings out.
+    PATH is a Markdown, text or Python file, a Jupyter notebook, a folder, a pattern such as 'docs/**/*.md',
+    or - for standard input. Put a project's settings in [tool.tuilab.check] in its pyproject.toml. To ignore
+    a finding, write `# noqa: TL103` on its line or `<!-- tuilab: ignore TL103 -->` above its example.
 
-    Exit codes: 0 nothing at or above --fail-on; 1 findings; 2 bad input, or a file that
-    cannot be read.
+    Exit codes: 0 no finding at or above --fail-on; 1 such a finding; 2 bad input, or a file that cannot be
+    read.
     """
     layout = "json" if as_json else layout
     if rules or explain:
@@ -178,7 +177,7 @@ def check(
 def _settings(
     config: Path | None, baseline: Path | None, select: str | None, ignore: str | None, **given: Any
 ) -> tuple[CheckSettings, Path | None]:
-    """Return the project's settings, overridden by the command line, and the baseline file."""
+    """Return the project's settings with the command line's changes, and the path of the baseline file."""
     file = config or settings.find(Path.cwd())
     out = settings.load(file) if file is not None else CheckSettings()
     changes = {key: value for key, value in given.items() if value is not None}
@@ -205,7 +204,9 @@ def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileRe
 
 
 def _progress(total: int) -> Callable[[int, int], None] | None:
-    """Show progress on a terminal's last line."""
+    """Return a function that shows progress on the terminal's last line; None without a terminal or for a few
+    files.
+    """
     if total < _PROGRESS or not sys.stderr.isatty():
         return None
 
@@ -219,7 +220,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
-    """Fix the files, or show the fixes. Returns whether anything has changed or would change."""
+    """Fix the files, or only show the fixes. Returns True if anything has changed or would change."""
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "writable files")
     changed, unread = 0, list[InputError]()
@@ -290,7 +291,7 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
 
 
 def _explain_rule(code: str) -> Iterator[str]:
-    """Yield a rule with a wrong and a right example."""
+    """Yield the lines that explain a rule, with a wrong and a right example."""
     settings.check_codes("--explain", [code.upper()])
     try:
         rule = rule_of(code.upper())

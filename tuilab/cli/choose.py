@@ -38,11 +38,11 @@ class Choice(NamedTuple):
     resolve: Callable[[Lab], Awaitable[Settings]]
     """Returns the settings; a worker may have to open a file to determine them."""
     scope: str = ""
-    """The files that the first worker may open, in the form of `tuilab.model.requests.scope`."""
+    """The files that the first worker may open, as a text from `tuilab.model.requests.scope`."""
 
 
 def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
-    """Return the argument `named` of a command. Raises InputError as `resolve` does."""
+    """Return a decorator that adds the argument `named` to a command. Raises InputError for invalid words."""
     return click.argument(
         "named",
         metavar=metavar,
@@ -59,9 +59,11 @@ def make_resolver(
     envs: Sequence[Environment] = (),
     claimed: bool = False,
 ) -> Choice:
-    """Return a function that resolves the options, checked as far as possible before a worker starts.
+    """Return a function that turns the options into settings. Checks the options as far as possible before a
+    worker starts.
 
-    Only a worker knows what a user's code declares. check: called with the settings once they are known.
+    Only a worker knows the parameters that a user's code declares. check: called with the settings as soon as
+    they are known.
     envs: environments to measure in, in addition to the hosts. claimed: True to require at least one claim.
     Raises InputError.
     """
@@ -102,7 +104,7 @@ def make_resolver(
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:
-    """Raise InputError if `--check` has nothing to check: `settings` is None for the user's own code, which
+    """Raise InputError if there is no claim for `--check`. `settings` is None for the user's own code, which
     has no claims.
     """
     if settings is None or not settings.preset.claims:
@@ -123,7 +125,7 @@ def pop_opening(words: dict[str, Any]) -> Opening:
 
 
 class InputWord(click.ParamType[str]):
-    """`resident`, `copied`, or a shape such as `a=float32[batch=32,64]`."""
+    """The type of the `--input` option: `resident`, `copied`, or a shape such as `a=float32[batch=32,64]`."""
 
     name = "input"
 
@@ -159,7 +161,7 @@ def combine(*options: Decorator) -> Decorator:
 
 
 def _define_switch(*names: str, help: str) -> Callable[..., Any]:
-    """Define a switch for the output; its value is remembered and not passed to the command."""
+    """Define a switch for the output. Its value is stored in click's context, not passed to the command."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         ctx.meta[f"tuilab.{parameter.name}"] = value
@@ -191,9 +193,9 @@ arm_options = combine(
     _many("--dtype", "dtypes", help="Measure this dtype only."),
     _many("--variant", "variants", help="Measure this variant only."),
     click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
-    click.option("--cold", is_flag=True, help="Rotate among inputs that together exceed the cache."),
+    click.option("--cold", is_flag=True, help="Cycle through inputs that together exceed the cache."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-    _define_switch("--markdown", help="Print Markdown, for example for a CI job's page."),
+    _define_switch("--markdown", help="Print Markdown, for example for the summary of a CI job."),
     _define_switch("--details", help="Print every caveat and all advice instead of a summary."),
     quiet_option,
 )

@@ -18,8 +18,8 @@ from tuilab.report.doctor import doctor_text
 def doctor(as_json: bool) -> None:
     """Find out why TensorFlow sees no GPU on this machine, and print the command that fixes it.
 
-    Also prints the result of each probe. Ends within 30 seconds even if a probe hangs; up to two minutes
-    later if the driver is still compiling TensorFlow's kernels for this GPU.
+    Also prints the result of each probe. Takes at most 30 seconds, even if a probe hangs, plus up to two
+    minutes if the driver is still compiling TensorFlow's kernels for this GPU.
     """
     environment = chosen_environment(tensorflow=False)
     place = Place.of(environment) if environment is not None else None

@@ -1,4 +1,4 @@
-"""The option for the Python that measures."""
+"""The `--python` option, which selects the Python environment to measure in."""
 
 from collections.abc import Sequence
 
@@ -37,9 +37,9 @@ env_option = click.option(
 
 
 def chosen_environment(tensorflow: bool = True) -> Environment | None:
-    """Return the environment of `--python`; None for the lab's own.
+    """Return the environment that `--python` names; None for the lab's own.
 
-    Raises the InputError of `interpreter.environment`.
+    Raises InputError if `interpreter.environment` rejects it.
     """
     context = click.get_current_context(silent=True)
     place = context.meta.get(_PYTHON, "") if context else ""
@@ -47,7 +47,7 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the hosts to measure on: the environments, by their names in `Arm.host`, and the other hosts.
+    """Return the names of everything to measure on: the environments, as in `Arm.host`, then the other hosts.
 
     file: path of the user's code. Raises InputError for a name that ssh could misread, or for a duplicate.
     """

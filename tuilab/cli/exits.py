@@ -12,12 +12,12 @@ INTERRUPTED = 130
 FAULT = 70
 
 unkept: list[str] = []
-"""Messages about runs of this command that could not be saved."""
+"""Messages about this command's runs that could not be saved."""
 
 
 def final(code: int) -> int:
-    """Return the exit code of a command that has printed everything. The code is different if its run could
-    not be saved.
+    """Return the final exit code of a command: NOT_KEPT instead of DONE if one of its runs could not be
+    saved.
     """
     lost = bool(unkept)
     unkept.clear()

@@ -58,7 +58,7 @@ def is_preset(name: str) -> bool:
 
 
 async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
-    """Ask a worker about each op in a preset."""
+    """Return a worker's explanation of where each op in a preset runs."""
     await lab.ready()
     return await lab.explain(settings)
 

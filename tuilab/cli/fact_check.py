@@ -20,7 +20,7 @@ from tuilab.report.fact_check import WRITERS, Statement, stamp
 def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:
     """Measure the claims in a file, or in a bundled document given by number; return the exit code.
 
-    target: a page to write; its suffix selects the format: .html, .md or .txt. Raises InputError.
+    target: the page to write; its suffix selects the format: .html, .md or .txt. Raises InputError.
     """
     write = WRITERS.get(target.suffix.lower()) if target is not None else None
     if target is not None and write is None:

@@ -75,7 +75,7 @@ class FleetNarrator:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Clear the line that is overwritten."""
+        """Clear the status line."""
         if self._terminal and self._doing:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -20,9 +20,9 @@ from tuilab.model.quantity import plural, seconds
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
-"""Minimum characters of an id when deleting a run."""
+"""Minimum length of an id in `delete`, in characters."""
 MOST = 1e9
-"""Maximum number of days or megabytes."""
+"""Largest number of days or megabytes that `prune` accepts."""
 
 
 def _in_utc(ctx: click.Context, parameter: click.Parameter, utc: bool) -> None:
@@ -51,7 +51,7 @@ utc_option = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> None:
-    """List the latest runs. In other commands, RUN is the start of an id, or `last`."""
+    """List the latest runs. Commands that take RUN accept the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
     with open_history() as kept:
@@ -114,14 +114,20 @@ def note(run: str, text: str) -> None:
 def pin(run: str, as_: str) -> None:
     """Pin RUN, as a ghost or as the baseline.
 
-    A ghost is drawn under new runs; others are compared with the baseline. Pinned runs are never pruned.
+    A ghost is drawn under new runs; other runs are compared with the baseline. Pinned runs are never pruned.
     """
     with open_history() as kept:
         kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
 
 
 @history.command("programs")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 1_000_000), help="How many.")
+@click.option(
+    "--limit",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1, 1_000_000),
+    help="Number of programs to list, latest first.",
+)
 @utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def programs_(limit: int, as_json: bool) -> None:
@@ -150,7 +156,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 
     Sweeps are compared at each size that both measured.
 
-    Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
+    Given two ids from `tuilab history programs`, compares the steps of these watched programs.
     """
     if a.startswith(PREFIX) and b.startswith(PREFIX):
         from tuilab.lab.watch import load_page as program
@@ -198,7 +204,7 @@ def undelete(run: str) -> None:
 
 
 def number(text: str) -> float:
-    """Return a finite number of at least 0. Raises click.BadParameter."""
+    """Parse a number from 0 to MOST. Raises click.BadParameter."""
     try:
         value = float(text)
     except ValueError:
@@ -217,7 +223,8 @@ def number(text: str) -> float:
 def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
     """Delete old runs that are not pinned, and print their ids.
 
-    Works even if the history's disk is full. Runs deleted a week ago are removed, which frees space.
+    Works even if the history's disk is full. Also removes runs that were deleted over a week ago, which frees
+    space.
     """
     if days is None and megabytes is None:
         raise InputError("tuilab history prune", "nothing", "--days, --megabytes or both")
@@ -249,7 +256,7 @@ def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
 def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     """Verify the history, or a damaged FILE.
 
-    Reads every event; FILE is a history that was set aside.
+    Reads every event. FILE is a damaged history that was set aside.
 
     With --repair, adds the readable part of FILE to the history. Exits with 4 if damage remains.
     """
@@ -285,7 +292,7 @@ def save(run: str, file: Path) -> None:
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
-    """Import the runs in FILE, which `save` wrote on this or another machine."""
+    """Import runs from FILE, written by `save` on any machine."""
     with open_history() as kept:
         runs = kept.import_file(file)
     click.echo(f"{plural(len(runs), 'run')} imported", err=True)
@@ -294,7 +301,7 @@ def import_(file: Path) -> None:
 @history.command()
 @click.option("--stop", is_flag=True, help="Stop background runs; keep their finished rounds.")
 def unattended(stop: bool) -> None:
-    """Import runs that continued after their lab ended. Lists those that are still running."""
+    """Import runs that continued after their lab was closed. Also lists those that are still running."""
     with open_history(collect=False) as kept:
         collected = kept.unattended(stop)
     if collected is None:

@@ -27,8 +27,8 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine for one preset, for scripts. unlike: its versions that differ from those of most other
-    machines.
+    """One machine in the comparison of a preset, for scripts. unlike: its software versions that differ from
+    those of most other machines.
     """
 
     machine: str
@@ -71,8 +71,8 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
 def hosts(words: str, as_json: bool) -> None:
     """Compare the machines in the history, preset by preset.
 
-    Runs of other machines come from --host, --on, or `tuilab history import`. The latest run of each preset
-    on each machine counts.
+    Runs on other machines come from --host, --on, or `tuilab history import`. Uses the latest run of each
+    preset on each machine.
     """
     with open_history() as kept:
         machine_summaries, problem = kept.machines(_at)

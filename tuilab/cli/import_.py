@@ -25,9 +25,10 @@ from tuilab.model.preset import Preset
 @click.option("--preview", is_flag=True, help="Add claims found in the document's text; they may be wrong.")
 @click.option("--overwrite", is_flag=True, help="Overwrite existing files that differ.")
 def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) -> None:
-    """Write a preset for each benchmark in DOC. Nothing in it is run.
+    """Write a preset for each benchmark in DOC, without running the benchmarks.
 
-    DOC is as for `check`. Without -o the presets become your own; the lab lists them with the bundled ones.
+    DOC is a document as for `check`. Without -o, the presets are added to your own, which the lab lists after
+    the bundled ones.
     """
     report = read_document(document, tell, preview=preview)
     target = folder or own_folder()

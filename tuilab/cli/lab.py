@@ -46,9 +46,9 @@ def with_lab(
 ) -> T:
     """Open the lab, run `act`, and close the lab.
 
-    Raises the errors of `act`, and KeyboardInterrupt if there was nothing to stop. environments: the Python
-    environments on this machine that `hosts` refers to, in addition to `--python`. forks: whether the
-    command will measure in forked processes. scope: files that the first worker may open.
+    Raises the errors of `act`, and KeyboardInterrupt if Ctrl-C is pressed while there is nothing to stop.
+    environments: the Python environments on this machine that `hosts` refers to, in addition to `--python`.
+    forks: whether the command will measure in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -78,7 +78,9 @@ def first_answer(lab: Lab) -> str:
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Ignore an exception that nothing awaited if its cause is a closed output; otherwise, record it."""
+    """Handle an exception that nothing awaited: ignore errors of a closed output, append other exceptions to
+    `faults`.
+    """
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
         faults.append(fault)
@@ -127,8 +129,8 @@ def _collect(history: History) -> None:
 def open_history(collect: bool = True) -> Iterator[History]:
     """Open the history without workers, print its messages to standard error, and close it at the end.
 
-    A read-only history is opened too. Damage in the runs that were read is reported. collect: first import
-    the runs that finished after their lab had ended.
+    Also opens a read-only history. Reports damage in the runs that were read. collect: first import the runs
+    that finished after their lab had ended.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history

@@ -34,7 +34,8 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) -> None:
     """Measure the limits of this machine: bandwidth, arithmetic, copies, the cost of an empty call.
 
-    The limits are saved, and measured again when the machine changes. Each figure is the best so far.
+    The limits are saved, and measured again if the machine changes. Each figure is the best that was ever
+    measured.
     """
     measured: list[MachineRoofs] = []
     for host in checked_hosts(hosts):

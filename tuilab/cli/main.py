@@ -99,7 +99,9 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return what to type if the user gave a file or model without a command; "" for any other word."""
+    """Return the commands that accept the file or model that the user typed without a command; "" for any
+    other word.
+    """
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
     from tuilab.model.subject import Article, Recording, Script
@@ -130,7 +132,7 @@ def with_command(words: str) -> str:
     default="",
     help="Open this in the lab: a preset or its file, model.py:forward, model.keras.",
 )
-@click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
+@click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see the measurement.")
 @click.option(
     "--replay",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -143,7 +145,7 @@ def with_command(words: str) -> str:
     type=click.Choice(["finish", "end"]),
     default="finish",
     show_default=True,
-    help="Whether a run continues when the connection drops.",
+    help="If the connection drops: finish the run without a screen, or end it.",
 )
 @click.option("--utc", is_flag=True, help="Show times in UTC instead of this machine's time zone.")
 @python_option
@@ -204,7 +206,7 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""Subjects of errors that name no file: code that opens or writes a file adds the file's name."""
+"""What to name in an error without a file name, by errno. Code that opens or writes a file adds its name."""
 
 
 def about_history(error: sqlite3.Error) -> str:

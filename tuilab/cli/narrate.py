@@ -116,7 +116,7 @@ class Narrator:
             sys.stderr.write(broken(text) + "\n")
 
     def end(self) -> None:
-        """Clear the line that is overwritten."""
+        """Clear the status line."""
         if self._open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

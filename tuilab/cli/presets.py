@@ -1,4 +1,4 @@
-"""`tuilab presets`: lists what can be run."""
+"""`tuilab presets`: lists the presets."""
 
 import click
 import msgspec
@@ -41,7 +41,7 @@ def lines(loaded: catalogue.Catalogue) -> list[PresetLine]:
 def presets(as_json: bool) -> None:
     """List the presets, and the preset files with errors.
 
-    Your own are *.toml files in the folder `presets` of tuilab's configuration, on Linux
+    Your own presets are the *.toml files in the folder `presets` of tuilab's configuration; on Linux, that is
     ~/.config/tuilab/presets.
     """
     rows = lines(catalogue.load())

@@ -39,7 +39,7 @@ TRACE = "trace.json"
 def profile(named: Named, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
     """Profile one arm of PRESET (or your own path/to/file.py:name): per-op times, phases, a timeline.
 
-    By default, the GPU's graph with resident input, or the CPU's.
+    By default, profiles the graph on the GPU with resident input; without a GPU, the graph on the CPU.
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
@@ -61,10 +61,7 @@ def profile(named: Named, output: Path | None, seconds: float, as_json: bool, **
 async def ask(
     lab: Lab, settings: Settings, seconds: float, raw: bool
 ) -> tuple[str, Profile, list[ProfileFile]]:
-    """Ask a worker for the profile of the chosen arm, and for the profiler's own file if `raw`.
-
-    Returns the arm's label first.
-    """
+    """Return the label of the chosen arm, a worker's profile of it, and the profiler's files if `raw`."""
     arm = pick(settings, (await lab.ready())[HERE])
     question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
     profiles: list[Profile] = []
@@ -104,6 +101,6 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
 
 
 def inside(path: str) -> PurePosixPath:
-    """Keep a worker's relative path inside the folder by removing parts that lead outside."""
+    """Return a worker's relative path without the parts that would lead outside the folder."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
     return PurePosixPath(*parts)

@@ -1,6 +1,4 @@
-"""`tuilab check DOCUMENT --prove`: how far the document's figures are from the correct ones on this
-machine.
-"""
+"""`tuilab check DOCUMENT --prove`: how wrong the document's figures are on this machine."""
 
 from collections.abc import Sequence
 
@@ -28,7 +26,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
-    """Measure the patterns in a document's findings; return the exit code.
+    """Measure the mistakes that the findings of a document describe; return the exit code.
 
     Raises InputError, WorkerError.
     """

@@ -20,11 +20,11 @@ from tuilab.model.run import RunState
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
-    """Measure what RUN is missing, and add it to the run. RUN: the start of an id, or `last`.
+    """Measure the missing parts of RUN, and add them to the run. RUN: the start of an id, or `last`.
 
-    A complete run that is less precise than its budget asks gets further processes. Sizes and hosts that have
-    their rounds and precision are skipped; the others are measured again in their environments, and their
-    rounds are added. Your own code must not have changed since the run started.
+    If the run is complete but less precise than its budget requires, it is measured in more processes. Sizes
+    and hosts that have enough rounds and precision are skipped. The others are measured again in the same
+    environments, and the new rounds are added. Your own code must not have changed since the run started.
     """
     with open_history() as kept:
         earlier = kept.state(run)

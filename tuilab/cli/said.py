@@ -24,7 +24,7 @@ def tell(text: str) -> None:
 def broken(text: str) -> str:
     """Wrap the text to the width of standard error; leave it unchanged without a terminal.
 
-    A longer word, such as a path, is not broken, so that it can be copied.
+    A word that is longer than the line, such as a path, is not broken, so that it can be copied.
     """
     if not sys.stderr.isatty():
         return text

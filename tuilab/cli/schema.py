@@ -1,4 +1,4 @@
-"""`tuilab schema`: prints the JSON Schema of what a command prints or reads."""
+"""`tuilab schema`: prints the JSON Schema of a command's input or output."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`tuilab selftest`: tests the measuring instrument."""
+"""`tuilab selftest`: tests tuilab's own measurements."""
 
 import click
 import msgspec
@@ -26,14 +26,14 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @python_option
 @quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--long", is_flag=True, help="Repeat five times as often, for publication.")
+@click.option("--long", is_flag=True, help="Repeat each check five times as often, for publication.")
 @click.option("--only", type=click.Choice(NAMES), multiple=True, help="Run only this check; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:
-    """Test the measuring instrument: spins of known length, equal functions, known differences, a busy
-    neighbour. Leave the machine alone until the test ends (less than two minutes): the test fails on a busy
-    machine. The exit code is 1 if a check fails.
+    """Test tuilab's own measurements: loops of known duration, equal functions, known differences, a busy
+    neighbour process. Leave the machine alone until the test ends (less than two minutes): the test fails on
+    a busy machine. The exit code is 1 if a check fails.
     """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed, only=only), quiet=as_json))
     if as_json:

@@ -27,9 +27,9 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
         if not open_to_others:
             raise InputError("--address", address, "localhost; any other address also needs --open-to-others")
         click.echo(
-            f"WARNING: anyone who can reach {address}:{port} can use this lab, its history and, through it, "
-            "your account's files, if they know the address with its token or intercept it, because "
-            "nothing is encrypted.",
+            f"WARNING: nothing is encrypted. Anyone who can reach {address}:{port}, and who knows or "
+            "intercepts the address with its token, can use this lab, its history and, through the lab, "
+            "your account's files.",
             err=True,
         )
     try:

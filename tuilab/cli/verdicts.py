@@ -140,7 +140,7 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(lines: Sequence[VerdictLine], width: int) -> str:
-    """Return the presets with their claims: verdict, claim, evidence."""
+    """Return the table as text: each preset with the verdict, text and evidence of its claims."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

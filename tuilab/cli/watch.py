@@ -30,12 +30,12 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """Passes options after a program to the program, but treats options after saved pages as options of this
-    command.
+    """A command that passes options after a program to that program, but uses options after saved pages
+    itself.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line as click does, apart from that difference."""
+        """Parse the command line as click does; after `--open`, accept options anywhere."""
         options, _, _ = self.make_parser(ctx).parse_args(list(args))
         if options.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
@@ -77,7 +77,7 @@ class Watch(click.Command):
     "hosts",
     metavar="HOST",
     multiple=True,
-    help="Start it on this host, over ssh: an alias or user@host; `local` is this machine.",
+    help="Start the program on this host, over ssh: an alias or user@host; `local` is this machine.",
 )
 @click.option(
     "--open",
@@ -109,17 +109,17 @@ def watch(
     change.
 
     COMMAND is a Python file with arguments or `-m module …`, run by the Python of --python or of the active
-    environment; or any other command. The program runs unchanged, and its exit code is passed on. In a
-    terminal, the lab opens and shows it. With --plain or --json, or without a terminal, the program's output
-    passes through, and the page follows at the end. --attach profiles a running program once, if it has
-    called tf.profiler.experimental.server.start(PORT).
+    environment; or any other command. The program runs unchanged, and `watch` returns its exit code. In a
+    terminal, the lab opens and shows the program. With --plain or --json, or without a terminal, the
+    program's output passes through, and the page follows at the end. --attach profiles a running program
+    once, if it has called tf.profiler.experimental.server.start(PORT).
 
-    With --host, the program runs on that machine, in the same folder if it exists. With several hosts, each
-    process is a row, and the slowest is named.
+    With --host, the program runs on that machine, in the same folder if it exists. With several hosts, the
+    page has a row for each process and names the slowest one.
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)
     for late in misplaced(command):
-        click.echo(f"note: {late} follows the program, so the program received it, not tuilab", err=True)
+        click.echo(f"note: {late} comes after the program, so the program received it, not tuilab", err=True)
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module`, to run with this Python")
@@ -157,7 +157,7 @@ def watch(
 
 
 OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
-"""Options that users may mistakenly put after the program, which would pass them to the program."""
+"""Options that users may mistakenly put after the program, which would then receive them."""
 
 
 def misplaced(command: Sequence[str]) -> list[str]:

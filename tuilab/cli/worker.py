@@ -13,7 +13,7 @@ from tuilab.runner.gpus import only
 
 @click.command()
 @python_option
-@click.option("--only", "device", metavar="GPU:1", help="Open only this GPU; CPU:0 opens none.")
+@click.option("--only", "device", metavar="GPU:1", help="Open only this GPU; CPU:0 opens no GPU.")
 def worker(device: str | None) -> None:
     """Speak the protocol on standard input and output until standard input closes."""
     if device is not None and not re.fullmatch(r"[CG]PU:\d{1,3}", device):
