@@ -298,9 +298,7 @@ class TestSweep:
         assert found.sentence not in answer(state), "while it runs, sizes are missing"
         assert found.sentence in answer(finish(state))
 
-    @pytest.mark.parametrize(
-        ("call_s", "said"), [(40e-6, "from its data sheet"), (40e-3, "below the picture")]
-    )
+    @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "from its data sheet"), (40e-3, "below the plot")])
     def test_a_bound_below_the_plotted_range_says_so(self, call_s: float, said: str) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})

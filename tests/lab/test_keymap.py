@@ -29,7 +29,7 @@ def test_a_valid_keymap_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[keys]\nrnu = "m"', "rnu: no such action; run is one"),
+        ('[keys]\nrnu = "m"', "rnu: unknown action; did you mean run?"),
         ("[keys]\nrun = 3", 'expected keys such as "r"'),
         ('[keys]\nrun = "a b"', "expected one such as"),
         ('[keys]\nrun = "m"\nstop = "m"', "the key m is assigned to both run and stop"),
@@ -37,7 +37,7 @@ def test_a_valid_keymap_is_read(tmp_path):
         ("[colours]\na = 1", "expected one table, [keys]"),
         ("[keys", "is not valid TOML"),
         (b"\xff\xfe", "could not be read"),
-        ('[keys]\n"\\u001b[31m" = "m"', "no such action"),
+        ('[keys]\n"\\u001b[31m" = "m"', "unknown action"),
     ],
 )
 def test_errors_in_a_keymap_are_reported(tmp_path, content, said):

@@ -274,7 +274,7 @@ def test_the_explanation_of_an_op_is_printed():
         attribute="T", forced="InvalidArgument",
     )  # fmt: skip
     assert op_text(answer).splitlines() == [
-        "MatMul int32: not on a GPU",
+        "MatMul int32: does not run on a GPU",
         "  why        no kernel",
         "  evidence   the registry",
         "  if forced  InvalidArgument",

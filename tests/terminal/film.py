@@ -60,7 +60,7 @@ FILMS: dict[str, tuple[Step, ...]] = {
         Step("4: where the time goes", "4", ("dispatch", "compute"), 3),
         Step("6: which op ran where", "6", ("CPU:0", "ops"), 3),
         Step("d: the claim and its verdict", "d", ("Claim 1", "document 000"), 4),
-        Step("A: the whole answer", "A", ("How sure",), 5),
+        Step("A: the whole answer", "A", ("Certainty",), 5),
     ),
     "sweep-by-hand": (
         Step("the second preset", "j", ("overtakes",), 2),

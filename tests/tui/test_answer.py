@@ -239,7 +239,7 @@ async def test_d_shows_the_rest_of_the_document(tmp_path):
             if p.name != here.name and p.source and p.source.document == here.source.document
         ]
         shown = " ".join(text(app).replace("│", " ").split())
-        assert rest_of and "The rest of this document" in shown
+        assert rest_of and "Other claims in this document" in shown
         assert all(p.title in shown for p in rest_of)
 
 

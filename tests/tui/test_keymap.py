@@ -25,7 +25,7 @@ async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (200, 40)) as pilot:
         lines = [line.text for line in app.screen.lab.state.log]
-        assert any("stpo: no such action" in text for text in lines)
+        assert any("stpo: unknown action" in text for text in lines)
         assert not any("history.close" in text for text in lines)
         await press(pilot, app, "r")
         assert app.runner.measured == [] and "m run" in text(app)

@@ -164,7 +164,7 @@ async def test_the_screen_never_waits_for_the_worker(tmp_path):
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")
-        assert "importing TensorFlow" in text(app) and "then runs" in text(app)
+        assert "importing TensorFlow" in text(app) and "then the run starts" in text(app)
         await press(pilot, app, "x b r")
         assert app.runner.measured == []
         app.runner.ready()

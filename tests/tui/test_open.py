@@ -227,7 +227,7 @@ async def test_a_wrong_preset_file_is_reported_and_the_lab_continues(tmp_path: P
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
-        assert "Others and yours" in text(app) and "Mine" in text(app)
+        assert "Other presets and yours" in text(app) and "Mine" in text(app)
 
 
 async def test_the_lab_begins_with_a_model(tmp_path: Path):
@@ -274,7 +274,7 @@ async def test_own_code_gets_sliders_and_is_measured(tmp_path: Path, size):
         assert request.scenario.parameters == {"width": 64}
         assert "width" in text(app) and "forward [/x]" in text(app).splitlines()[0]
         await press(pilot, app, "p" if size[0] < 110 else "")
-        assert "Others and yours" in text(app)
+        assert "Other presets and yours" in text(app)
         await press(pilot, app, "i right y")
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128 --budget quick"
 

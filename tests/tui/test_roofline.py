@@ -78,7 +78,7 @@ async def test_every_roof_in_the_legend_is_drawn_and_the_axis_has_its_unit(tmp_p
         app.runner._on_event(RoofsKnown(run=state.run, roofs=ROOFS))
         await press(pilot, app, "w")
         lines = text(app).splitlines()
-        assert "FLOP a second" in "".join(lines), "the y axis"
+        assert "FLOP per second" in "".join(lines), "the y axis"
         assert "memory 22.0 GB/s" in text(app) and "float32 160 GFLOP/s" in text(app)
         assert "cache (" not in text(app)
         chart = app.screen.views.view.query_one(Plot).chart

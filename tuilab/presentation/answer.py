@@ -38,8 +38,8 @@ class Said:
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """The best case on a GPU, or why no GPU is used, in a few words. Used if the answer has no
-    room for it.
+    """The best case on a GPU, or why no GPU is used, in a few words. Shown if the answer is too long to
+    include it.
     """
 
 
@@ -68,7 +68,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     if settings is None:
         return Said(
             "Choose a preset: {presets}, arrows, {presets.open}.",
-            detail="Or press {demo}: guess first, then see it measured.",
+            detail="Or press {demo}: guess first, then see the measurement.",
         )
     about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
     about = f"{MOVED.format(settings.moved)} {about}" if settings.moved else about
@@ -118,7 +118,7 @@ def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
 
 
 MOVED = "Changed: {}. The preset's description:"
-"""Prefix of a preset's original text while its values are changed."""
+"""Prefix of a preset's description if the user has changed its values."""
 
 
 def claimant(settings: Settings) -> str:
@@ -187,7 +187,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     steps = []
     result = lab_state.result()
     if now.tone == "doubtful":
-        steps.append("{answer} lists the doubts")
+        steps.append("{answer} lists the caveats")
         if result is not None and result.confidence is not None and not result.confidence.precise:
             again = "{run}" if state.sweep is None else "{sweep}"
             steps[-1] = f"{{budget}}, then {again} measures longer"
@@ -226,7 +226,7 @@ def describe_continuation(lab_state: LabState) -> str:
 def _next(lab_state: LabState, newcomer: bool) -> str:
     now = status(lab_state)
     if lab_state.guessing and now.tone != "busy":
-        return "Guess first, then see it measured."
+        return "Guess first, then see the measurement."
     if newcomer and not lab_state.running:
         return (
             "First time here? {run} measures; {demo} plays a guided demo; "
@@ -234,4 +234,4 @@ def _next(lab_state: LabState, newcomer: bool) -> str:
         )
     if now.tone == "busy":
         return f"{now.text}" + ("; {stop} stops." if now.stop else ".")
-    return "{run} measures it, {sweep} looks for the crossover."
+    return "{run} measures this preset; {sweep} looks for the crossover."

@@ -84,7 +84,7 @@ class Outcome:
 
 @dataclass
 class Demo:
-    """Presets one after another, each with a guess, a measurement and an outcome."""
+    """The state of the demo: presets one after another, each with a guess, a measurement and an outcome."""
 
     steps: Sequence[Preset]
     """The presets, each with a claim."""
@@ -97,11 +97,11 @@ class Demo:
     verdict: Verdict | None = None
     """The run's verdict on the claim; None before the measurement."""
     reason: str = ""
-    """Any further result of the run; "" if there is none."""
+    """An explanation of the verdict; "" if there is none."""
     paused: bool = False
     """Whether the countdown is paused."""
     left_s: int = GUESS_S
-    """Seconds until the demo continues by itself."""
+    """Seconds until the demo continues automatically."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     """Outcomes by index of the step."""
 
@@ -259,16 +259,19 @@ def lines(demo: Demo) -> tuple[str, str, str]:
         offers = " · ".join(f"{{demo.guess-{i}}} {guess}" for i, guess in enumerate(GUESSES, 1))
         return (
             claim,
-            f"True here? {offers}",
+            f"Does this hold here? {offers}",
             f"{counted} · {{demo.next}} measures now, {{demo.leave}} leaves",
         )
     if demo.stage == "measure":
         text = f"You say: {demo.guess}. " if demo.guess else ""
         return claim, f"{text}Measuring…", "{demo.next} skips, {demo.back} goes back, {demo.leave} leaves"
     if demo.stage == "summary":
-        return (*summary(demo), "{demo.page} writes a page to share, {demo.back} back, {demo.leave} leaves")
+        return (
+            *summary(demo),
+            "{demo.page} writes a page to share, {demo.back} goes back, {demo.leave} leaves",
+        )
     end = (
-        f"{following}; {{demo.next}} {'sums up' if demo.last else 'next'}, {{demo.back}} back, "
+        f"{following}; {{demo.next}} {'sums up' if demo.last else 'continues'}, {{demo.back}} goes back, "
         "{demo.pause} pauses, {demo.leave} leaves"
     )
     return outcome(demo), demo.reason or opening(demo.preset.summary) or demo.preset.title, end
@@ -310,7 +313,7 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
 def outcome(demo: Demo) -> str:
     """Return `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
-        return "Nothing could be measured here; the answer below says why."
+        return "Nothing could be measured here; the answer below gives the reason."
     words = verdict_words(demo.verdict.verdict, demo.verdict.emulated)
     measured = f"{words[:1].upper()}{words[1:]}: {demo.verdict.evidence}"
     if not demo.guess:

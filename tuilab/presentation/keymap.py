@@ -63,13 +63,13 @@ def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, st
 def _problem(name: str, value: object, ids: Collection[str]) -> str:
     if name not in ids:
         near = difflib.get_close_matches(name, list(ids), 1)
-        return "no such action" + (f"; {near[0]} is one" if near else "")
+        return "unknown action" + (f"; did you mean {near[0]}?" if near else "")
     if not isinstance(value, str) or not value.strip():
         return f'got {sanitize_line(repr(value), 60)}; expected keys such as "r" or "r,f5"'
     for key in value.split(","):
         word = key.strip()
         if not word or len(word) > 40 or not word.isprintable() or " " in word:
-            return f"got the key {sanitize_line(repr(key), 60)}; expected one such as r, R, f5 or ctrl+r"
+            return f"got the key {sanitize_line(repr(key), 60)}; expected a key such as r, R, f5 or ctrl+r"
     return ""
 
 

@@ -46,7 +46,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         doubtful = f"⚠ {', '.join([sure.badge, *more])}"
         words = [doubtful if sure.badge else reached, interval_line(result)]
         words.append(f"{further}." if (further := describe_continuation(lab_state)) else "")
-        out += section("How sure", filter(None, words))
+        out += section("Certainty", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
         # The arm's name includes the device, so the column is needed only if an arm ran elsewhere.
@@ -157,8 +157,8 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """Yield the lines of a claim's verdict, evidence and advice. unjudged: text shown if there is no verdict
-    yet.
+    """Yield the lines of a claim's verdict, evidence and advice. unjudged: the state, if the verdict does not
+    count yet; the lines then give the reason.
     """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)
@@ -184,7 +184,7 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
             out += [((f"  {claim.text}", "text"),) for claim in other.claims]
             out += [((f"  {line}", "muted"),) for line in other.wrong.strip().splitlines()]
     return (
-        [EMPTY, (("The rest of this document ({fact-check} measures all of it)", "head"),), *out]
+        [EMPTY, (("Other claims in this document ({fact-check} measures all claims)", "head"),), *out]
         if out
         else []
     )

@@ -57,14 +57,14 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """Return the seconds until the bytes of the last paint are sent. Until then, only requested paints
-        are allowed.
+        """Return the seconds until the byte rate allows another paint. Until then, only paints that the user
+        requested are allowed.
         """
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:
-        """Record the duration of a paint."""
+        """Record the end of a paint, which took `took` seconds."""
         self._painted, self._sent_before = self._clock(), self._sent()
         self._before, self._took = self._took, took
 
@@ -137,7 +137,7 @@ class Painter:
             self._let_go()
 
     def _put_off(self, wait: float) -> None:
-        """Postpone the drawing of a report to the paint after the next one."""
+        """Postpone the drawing of a report, so that the next paint can include it."""
         self._let_go()
         if self._late is not None:
             self._late.cancel()
@@ -184,9 +184,10 @@ class Painter:
         self._lab.painting.painted()
 
     def _ticking(self) -> None:
-        """Redraw the seconds of a wait; nothing is sent while the screen does not change.
+        """Redraw the elapsed seconds once a second while something is in progress; an unchanged screen sends
+        nothing.
 
-        During a run, a wait may start at any time, so check every second.
+        During a run, a wait may start at any time, so a timer checks for it every second.
         """
         state = self._lab.state
         if (

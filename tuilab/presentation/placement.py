@@ -30,7 +30,7 @@ class Group:
     ops: tuple[str, ...] = ()
     """The ops, most frequent first."""
     elsewhere: bool = False
-    """Whether no op in the group computed on the requested device."""
+    """True if none of the ops ran on the requested device."""
 
     def __str__(self) -> str:
         """`4,002 ops on CPU:0: no GPU is visible`."""

@@ -223,8 +223,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return "No dataset has been iterated over" + (" yet." if running else ".")
     if not page.steps.kind:
         return (
-            "No step was detected. A tf.function, gradient tape or dataset counts from its third use, a "
-            "loop of ops after one second."
+            "No step was detected. A tf.function, gradient tape or dataset is recognised at its third use, "
+            "a loop of ops after one second."
         )
     if part == "steps":
         seen = f"{plural(page.steps.n, 'step')} seen; the time of each step is not saved."

@@ -30,8 +30,8 @@ WAITING = Entry(
 class RunList(Sequence[Entry]):
     """All runs that match a search, in sort order. Rows that are not loaded are `WAITING`.
 
-    The user of this class reports the visible rows, and calls `read_next` while `wants` is true: it runs a
-    new search before it reads a page, and reads a page before a missing summary.
+    The caller reports the visible rows, and calls `read_next` while `wants` is true. `read_next` first runs a
+    new search, then reads pages, then missing summaries.
     """
 
     def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:
@@ -149,7 +149,7 @@ def status(entry: Entry) -> str:
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
     """Return the parameters that differ from the defaults; all parameters if the defaults are unknown. Omits
-    swept parameters, whose value is not that of the slider.
+    swept parameters, because a sweep ignores the slider's value.
     """
     known: Mapping[str, Any] = usual or {}
     swept = entry.brief.swept.split(", ") if entry.brief else ()

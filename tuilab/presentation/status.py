@@ -47,7 +47,7 @@ def status(lab_state: LabState) -> Status:
 
 
 def background(lab_state: LabState) -> str:
-    """Return the number of background runs, or which one has finished; "" if there are none."""
+    """Return the number of background runs, or the name of one that has finished; "" if there are none."""
     if many := len(lab_state.background):
         return f"{plural(many, 'run')} in the background"
     name = lab_state.from_background
@@ -66,7 +66,9 @@ def _activity(lab_state: LabState) -> Status:
         if lab_state.asked == state.run and state.progress is not None:  # a resumed run
             return Status("busy", run_stage(state, lab_state.held_s), stop=True)
         if worker.phase == "starting":
-            return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", stop=True)
+            return Status(
+                "busy", f"{worker.stage}… {now - worker.since:.0f} s, then the run starts", stop=True
+            )
         return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", stop=True)
     if state.running:
         text = run_stage(state, lab_state.held_s)
@@ -112,7 +114,7 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
         sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
         # A further process is short, so show only its number: its rounds and seconds do not show the progress
-        # of the whole.
+        # of the whole run.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
         )
@@ -206,7 +208,7 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 
 
 def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
-    """Return the index of each measured size, once for every arm.
+    """Return the index of each measured size, repeated for each arm.
 
     These are the finished sizes, and sizes that an earlier process measured but that must be measured again
     because they are too imprecise.
@@ -281,7 +283,8 @@ def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tup
     """Return the exponent with which the work of a call grows (the maximum if unknown), and the minimum
     seconds at each remaining size by the machine's roofs.
 
-    Work is assumed to keep growing as up to the current size, whose work is known before any call.
+    Work is assumed to keep growing as it did up to the current size; the work at that size is known before
+    any call.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))

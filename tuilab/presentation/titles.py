@@ -45,7 +45,7 @@ def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[
         number = source.document if source else ""
         if number != document:
             document = number
-            title = f"{number} {source.title}".strip() if source else "Others and yours"
+            title = f"{number} {source.title}".strip() if source else "Other presets and yours"
             out.append(Title(title, kind="heading"))
         lead = f"{source.example} " if source and source.example else ""
         about = (preset.claims[0].text if preset.claims else preset.summary).strip()

@@ -208,14 +208,14 @@ def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
 
 
 def _prefixed_labels(value: float) -> str:
-    """Return labels with metric prefixes, such as `100 G`."""
+    """Return a label with a metric prefix, such as `100 G`."""
     number, space, prefix = prefixed(value).partition(" ")
     return _trim(number) + space + prefix
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:
-    """Return labels with just enough decimals to tell the ticks apart: the same number for all ticks, or on a
-    log axis for each tick.
+    """Return labels with just enough decimals to tell the ticks apart. On a log axis, each label has its own
+    number of decimals; otherwise, all have the same.
     """
     decimals = [_decimals(value) for value in values]
     most = max(decimals, default=0)

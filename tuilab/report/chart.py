@@ -20,7 +20,7 @@ distinct.
 """
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
-ROUND, BLOCK = "round: every line timed once, in turn", "block: a few calls timed together"
+ROUND, BLOCK = "round: every arm timed once, in turn", "block: a few calls timed together"
 """Descriptions of what the x axis counts."""
 PLAIN = PlotAxis()
 
@@ -134,7 +134,7 @@ def live_chart(
 
 
 def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
-    """Return whether the legend has a line for an arm without samples during the run: it is starting, or
+    """Return True if the legend lists an arm that has no samples during the run, because it is starting or
     cannot run.
     """
     beginning = state.progress.arm if state.progress else ""

@@ -19,7 +19,7 @@ def op_text(answer: OpExplanation, most: int = 0) -> str:
 
 def _op(answer: OpExplanation) -> Iterator[str]:
     name = f"{answer.op} {answer.dtype}" if answer.dtype else answer.op
-    yield f"{name}: {'a GPU of this build would run it' if answer.gpu else 'not on a GPU'}"
+    yield f"{name}: {'runs on a GPU with this build' if answer.gpu else 'does not run on a GPU'}"
     yield f"  why        {answer.reason}"
     yield f"  evidence   {answer.evidence}"
     if answer.forced:
@@ -50,7 +50,9 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error, with its cause if every op would get the same error here."""
+    """Return TensorFlow's error. Adds that there is no GPU here if every op would get the same error for that
+    reason.
+    """
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )

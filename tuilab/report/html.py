@@ -64,7 +64,7 @@ def _placement(result: RunResult) -> str:
         for r in shown
     ]
     more = len(result.placement) - len(shown)
-    note = f'<p class="dim">{more:,} further rows are in the JSON.</p>' if more > 0 else ""
+    note = f'<p class="dim">{more:,} more rows are in the JSON output.</p>' if more > 0 else ""
     return _table(["arm", "op", "node", "device", "reason"], rows) + note
 
 

@@ -34,7 +34,8 @@ KINDS = {
 }
 MOST_ROWS = 12
 LONGEST_OP = 40
-"""Characters. A GPU kernel that belongs to no op has a longer name, which would widen the table."""
+"""Maximum characters of an op's name. A GPU kernel that belongs to no op has a longer name, which would widen
+the table."""
 
 
 def page_text(page: Page) -> str:
@@ -262,8 +263,10 @@ def sentence(bound: OnGpu) -> str:
     """Describe the best case on the GPU: `on an H100 this program could be at most 1.30× as fast: …`."""
     if bound.at_most is None:
         return f"on {bound.name}: the best case is unknown: {bound.reason}"
-    most = f"at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "no faster"
-    return f"on {bound.name} this program could be {most}, limited by {bound.limited_by}"
+    most = (
+        f"could be at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "would be no faster"
+    )
+    return f"on {bound.name} this program {most}, limited by {bound.limited_by}"
 
 
 def page_html(page: Page) -> str:

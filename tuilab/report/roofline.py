@@ -30,8 +30,8 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
     return Chart(
         key=f"{state.run} roofline",
         series=[*arms, *_roofs(state, arms)],
-        x=PlotAxis("FLOP a byte", "plain", log=True),
-        y=PlotAxis("FLOP a second", "rate", log=True),
+        x=PlotAxis("FLOP per byte", "plain", log=True),
+        y=PlotAxis("FLOP per second", "rate", log=True),
     )
 
 

@@ -125,8 +125,8 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return the crossovers of a sweep: first the ones that were found, followed by those with a GPU that you
-    do not have.
+    """Return the crossovers of a sweep: first the ones that were found, followed by estimated ones for a GPU
+    that you do not have.
 
     Omits pairs of arms that more sizes may still separate.
     """
@@ -379,10 +379,10 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Say how the phases were measured:
+    """Describe how the phases were measured:
 
-    `Profiled: dispatch, compute; timed apart: python. Finding out took 0.2 s after the rounds.`; "" without
-    an account.
+    `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`; "" without an
+    account.
     """
     if arm.account is None:
         return ""
@@ -461,7 +461,7 @@ def model_lines(result: RunResult) -> list[str]:
     firsts = [arm.first_call_s for arm in result.arms if arm.first_call_s is not None]
     if firsts:
         first = seconds(model.load_s + min(firsts))
-        lines[0] += f" The first call completes {first} after opening the file, at the earliest."
+        lines[0] += f" The first call completes at the earliest {first} after the file is opened."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
     if rates and not result.axis:  # for a sweep, these are the arms at one size only
         rate, label = max(rates)

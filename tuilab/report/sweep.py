@@ -78,7 +78,7 @@ def at_best(result: RunResult) -> list[Series]:
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
     # The bound never moves the axes; if it lies below them, a note replaces the line.
-    note = "from its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
+    note = "from its data sheet" if max(ends[1]) > least * BELOW else "below the plot"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
 
@@ -202,7 +202,9 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
-    """Describe a cell: `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs to 610 µs`."""
+    """Describe a cell: `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs against 610
+    µs`.
+    """
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")
         return HeatCell(words=f"{place}: {why}")
