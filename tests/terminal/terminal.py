@@ -145,7 +145,7 @@ class Terminal:
         fastest.
         """
         return self.until(
-            lambda: self.shows("fastest") or self.shows("least median"), what="a comparison on the screen"
+            lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"
         )
 
     # Input

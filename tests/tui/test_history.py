@@ -106,7 +106,7 @@ async def test_the_history_lists_the_latest_first_and_filters_while_typing(tmp_p
             await press(pilot, app, "slash")
             await type_in(pilot, app, words)
             assert listed(app) == found
-            assert found or f"No run has “{words}”" in text(app)
+            assert found or f"No run contains “{words}”" in text(app)
             await press(pilot, app, "enter escape")
             assert len(listed(app)) == 7
         other = Store.open(tmp_path / "history")

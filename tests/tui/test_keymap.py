@@ -135,4 +135,4 @@ async def test_with_other_keys_documents_and_comparisons_name_those(tmp_path):
         await app.screen.run_action("compare")
         await until(pilot, lambda: isinstance(app.screen, RunsCompared))
         await rest(pilot, app)
-        assert f"{others['table.order']} orders, {others['page.close']} closes" in read(app)
+        assert f"{others['table.order']} sorts, {others['page.close']} closes" in read(app)

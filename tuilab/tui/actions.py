@@ -60,7 +60,7 @@ LOOK = (
         7,
         id="document",
     ),
-    _view("log:LogView", "9", "log", "Messages of TensorFlow and the lab."),
+    _view("log:LogView", "9", "log", "Messages from TensorFlow and the lab."),
     _view("roofline:RooflineView", "0,w", "roofline", "Each arm compared with the roofline."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
     Action("previous-view", "left_square_bracket", "step_view(-1)", "previous view", "The view to the left."),
@@ -77,10 +77,10 @@ LOOK = (
     ),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),
-    Action("why", "g", "page('why')", "why this device", "Why a GPU is used or not; the doctor.", 8),
+    Action("why", "g", "page('why')", "why this device", "Explain why a GPU is used or not.", 8),
 )
 VIEWS = {action.name.split("'")[1]: action for action in LOOK if action.view}
-"""The actions that open a view, by its name, in the order of the tabs."""
+"""The actions that open a view, by the view's name, in the order of the tabs."""
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; a drawer on a narrow screen.", 5),

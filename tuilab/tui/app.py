@@ -128,7 +128,7 @@ class LabApp(LastingApp):
         self.show_program()
 
     def show_program(self) -> None:
-        """Show the page of the watched program, over the lab or under it."""
+        """Show the page of the watched program: open it over the lab, or close the lab that covers it."""
         from tuilab.tui.screens.watching import WatchScreen
 
         if isinstance(self.screen_stack[0], WatchScreen):
@@ -137,7 +137,7 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, with those of the given values that it accepts.
+        """Open a preset in the lab, over the watched program, and set those of the values that it accepts.
 
         Measures the preset at once, unless the program is still running and would compete for the processors.
         """
@@ -238,10 +238,10 @@ class LabApp(LastingApp):
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
-        """Exit cleanly after the terminal is lost, or on a request to end.
+        """Exit cleanly after the terminal is lost or a signal asks the lab to end.
 
-        If the connection dropped and the user chose so, a run in progress continues: its worker notices that
-        the lab has ended and leaves the run's events for the next start.
+        If the connection dropped and `--hangup` is `finish`, a run in progress continues: its worker notices
+        that the lab has ended, and saves the run's events for the next start.
         """
         if number == signal.SIGHUP and self.lab is not None and self.lab.saved.unattended:
             self.lab.saved.close()
@@ -322,7 +322,7 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Give the terminal back to a program that was started in the lab until it ends; return its page."""
+    """Leave the terminal to a program started in the lab until the program ends; return its page."""
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching

@@ -96,5 +96,5 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def spoken(widget: Widget, text: str) -> str:
-    """Return `worded` with the user's keys at that widget."""
+    """Return `worded(text, keymap)` with the keymap of the widget's app."""
     return worded(text, getattr(widget.app, "keymap", {}))

@@ -38,7 +38,8 @@ from textual.widget import Widget
 LOOK_S = 1.0
 """Seconds between checks that the terminal still exists."""
 PAINT = 1_000
-"""Number of characters from which text counts as a repaint of the screen: only positioned cells."""
+"""Minimum characters of a text that is dropped if it equals the previous one. Text of this length repaints
+the screen by positioned cells, so a repetition changes nothing."""
 MOST_WAITING = 8_192
 """Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types
 so fast.

@@ -89,7 +89,7 @@ def test_a_ratio_of_rounds_is_labelled_and_decides_which_arm_is_fastest():
     least, other = arm(1.0, id="a"), arm(1.2, id="b")
     result = msgspec.structs.replace(result_of(least, other), ratios=(Ratio("b", "a", 0.863, (0.8, 0.9)),))
     drawn = text_of(barred(result).paint(80, 4))
-    assert "fastest" not in "".join(drawn) and drawn[0].endswith("least median")
+    assert "fastest" not in "".join(drawn) and drawn[0].endswith("smallest median")
     assert drawn[1].endswith("0.863× [0.800 0.900]") and drawn[2].endswith("round by round")
     assert text_of(barred(result).paint(60, 4))[2].endswith("of rounds")
     apart = msgspec.structs.replace(result, ratios=(Ratio("b", "a", 1.25, (1.2, 1.3), paired=False),))

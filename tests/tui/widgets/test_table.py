@@ -112,7 +112,7 @@ async def test_a_filter_reports_what_it_found():
         assert table.shown == 7 and "1 of 7 rows with “name 3” (of 50)" in rows(table)[-1]
         table.filter = "nobody"
         await pilot.pause()
-        assert "No row has “nobody”." in shown(table)
+        assert "No row contains “nobody”." in shown(table)
 
 
 async def test_a_log_follows_new_lines_until_the_cursor_leaves_the_end():

@@ -53,7 +53,7 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return whether the words do not name a preset.
+        """Return True if the words do not name a preset.
 
         Opening them then reports what is wrong.
         """
@@ -87,7 +87,7 @@ class Opener:
             if isinstance(error, RefusedInput) and error.lacking:
                 self._ask_shapes(words, error.lacking)
                 return
-            self._corner.say(f"{error}. {{open}} brings back what you typed.", "error")
+            self._corner.say(f"{error}. {{open}} restores what you typed.", "error")
         except Unanswered as error:
             self._lab.log(error.detail or str(error), "error")
             more = " The log ({view-log}) has the details." if error.detail else ""
@@ -96,7 +96,9 @@ class Opener:
             self.reading, self.run_requested = "", False
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
-        """Open what the words name. Raises InputError, and Unanswered if the user's code raises."""
+        """Open the preset, file or function that the words name. Raises InputError, and Unanswered if the
+        user's code raises.
+        """
         from tuilab.lab import opening
 
         name = Path(words).name
@@ -175,7 +177,7 @@ class Opener:
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset over a watched program, with those of the given values that it accepts."""
+        """Open a preset over a watched program, and set those of the values that it accepts."""
         preset = self._lab.state.presets.find(name)
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")

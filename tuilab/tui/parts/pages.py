@@ -19,10 +19,11 @@ PAGES = {
 }
 """Pages that are loaded when first opened; each is created with the lab."""
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
-tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
+tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \
+that host.
 
 For another environment on this machine (TensorFlow 2.16 or later), type NAME=PATH or \
-NAME=PATH,VARIABLE=VALUE. Nothing is installed or written there."""
+NAME=PATH,VARIABLE=VALUE. tuilab installs and writes nothing in that environment."""
 
 
 class Pages:
@@ -52,7 +53,7 @@ class Pages:
             yield "doctor: no GPU is visible", report.cause, partial(self.open, "why"), words
 
     def open(self, name: str) -> None:
-        """Open a page that shows the lab in a different way."""
+        """Open one of `PAGES` by its name."""
         self._screen.app.push_screen(resolve_name(PAGES[name])(self._lab))
 
     def arms(self) -> None:

@@ -1,5 +1,5 @@
-"""A document with its findings, and the presets that measure what it intended. Never runs the document's
-code.
+"""A document with its findings, and the presets that measure what its examples intended to measure. Never
+runs the document's code.
 """
 
 from typing import TYPE_CHECKING, ClassVar
@@ -90,7 +90,7 @@ document's figure is wrong on this machine. Press it again to stop. The document
             self._tell(found, "measuring …")
             self.run_worker(self._prove(found, proof), exit_on_error=False)
         else:
-            code = found.code if isinstance(found, Finding) else "What was not resolved"
+            code = found.code if isinstance(found, Finding) else "an unresolved call"
             text = f"A measurement cannot prove {code}; it can prove {listed(list(PATTERNS))}."
             self.notify(text, markup=False)
 

@@ -35,7 +35,7 @@ function.
 - A **block** is a few calls timed together. A **round** is one block of each arm, in random order.
 - `[339 346]` is the **95% interval**: in 95 of 100 such runs it contains the true median. **±** is half its
 width.
-- The **crossover** is the size from which another arm is faster.
+- The **crossover** is the size from which on another arm is faster.
 - **Dispatch** is the time that Python and TensorFlow need to hand an op to the device.
 - A **roof** is a device's maximum rate, in operations or bytes per second.
 - The **canary** is a small fixed task in each round: if it slows down, other work keeps the machine busy.
@@ -172,7 +172,7 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])
     here = keys_here(screen.focused, None if views else screen)
     rows = [f"| {keys} | {words} |" for keys, words, _ in here]
-    written = [*about, "## Keys", *_table("key | does", rows), WORDS]
+    written = [*about, "## Keys", *_table("key | action", rows), WORDS]
     if views:
         written.append("## Keys everywhere in the lab")
         for group, actions in GROUPS.items():

@@ -57,7 +57,7 @@ ALONE = (
     "Mark two or more runs with {history.mark}, then press {history.compare}. To compare one run with its "
     "workload's baseline, pin a baseline first ({history.baseline})."
 )
-TAGS = "Separated by commas. A tag that you delete from the line is removed."
+TAGS = "Separate tags with commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
 SHOW_S = 0.25
 """Seconds between progress reports of an operation."""

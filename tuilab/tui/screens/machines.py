@@ -77,7 +77,7 @@ sorts by the next column.
         with framed(
             Container(),
             "Machines compared",
-            "{table.filter} filters, {table.order} orders, {page.close} closes",
+            "{table.filter} filters, {table.order} sorts, {page.close} closes",
         ):
             yield Filtered("machines", self.table)
 

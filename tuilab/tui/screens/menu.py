@@ -89,7 +89,7 @@ class FindInput(LineInput):
 class MenuScreen(Page[str]):
     """Returns the key of the chosen item or the typed text; None if closed.
 
-    typed: the purpose of the input; "" for no input. find: whether the input filters the list. suggester:
+    typed: placeholder of the input; "" for no input. find: whether the input filters the list. suggester:
     completes the typed text. begun: initial text of the input, selected, so that typing replaces it.
     """
 
@@ -118,7 +118,7 @@ class MenuScreen(Page[str]):
 
     def compose(self) -> ComposeResult:
         does = "{menu.complete} completes, enter opens" if self._suggester else "enter chooses"
-        does = f"typing finds, {does}" if self._find else does
+        does = f"typing filters, {does}" if self._find else does
         with framed(Container(), self._title, f"{does}, {{page.close}} closes"):
             yield Items(self._items) if self._items else Static(spoken(self, self._empty), markup=False)
             if self._typed:

@@ -52,7 +52,7 @@ machine, software, work and parameters are listed above the table: they may be t
 
     def compose(self) -> ComposeResult:
         base = LETTERS[self._found.base]
-        text = f"ratios are against {base}; {{table.order}} orders, {{page.close}} closes"
+        text = f"ratios to {base}; {{table.order}} sorts, {{page.close}} closes"
         with framed(Container(), f"{len(self._entries)} runs compared", text):
             with VerticalScroll(can_focus=False):
                 yield Static(legend(self._entries, self._found), markup=False)

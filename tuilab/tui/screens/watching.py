@@ -74,7 +74,7 @@ DRAWN_S = 0.1
 GO_ON, STOP = "on", "stop"
 LEAVING = (
     Offer(GO_ON, "let the program continue", "in this terminal; the page is printed when it ends"),
-    Offer(STOP, "it stops", "like Ctrl-C; its last output appears in this terminal"),
+    Offer(STOP, "stop the program", "like Ctrl-C; its last output appears in this terminal"),
 )
 
 
@@ -219,9 +219,9 @@ it,
 **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the program should continue.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "stop", "stop", tooltip="send what Ctrl-C sends", id="watch.stop"),
+        Binding("x", "stop", "stop", tooltip="send Ctrl-C to the program", id="watch.stop"),
         Binding("i", "type", "type", tooltip="type a line into the program", id="watch.type"),
-        Binding("c", "catch", "catch", tooltip="capture its step as a workload", id="watch.catch"),
+        Binding("c", "catch", "catch", tooltip="capture the program's step as a workload", id="watch.catch"),
         Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
         Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
         Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
@@ -446,9 +446,9 @@ it,
         try:
             name = self.watching.catch(row.number if row is not None else None)
         except (LookupError, OSError) as error:
-            self.say(f"Nothing was captured: {error}.", "warning")
+            self.say(f"The capture failed: {error}.", "warning")
             return
-        self.say(f"{name} will be captured at its next call, which traces it again.")
+        self.say(f"{name} will be captured at its next call, and retraced for that.")
 
     def _heard_of(self, told: Caught) -> None:
         """Receive the result of a capture, from another thread."""
@@ -490,8 +490,8 @@ it,
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """Open the preset that demonstrates the finding under the cursor, or the page of the process under
-        it.
+        """Act on the selected row: show the process's page, expand the line, or try the finding's change; if
+        it cannot be tried, open the preset that demonstrates the finding.
         """
         if self.processes.has_focus and (row := self.processes.row) is not None:
             self.watching.choose(list(self.processes.rows).index(row))
@@ -514,7 +514,11 @@ it,
         """Open the preset that demonstrates the finding under the cursor."""
         finding = self.findings.row
         if finding is None or not finding.preset:
-            self.say(f"No preset shows {finding.code}." if finding is not None else "No finding is selected.")
+            self.say(
+                f"No preset demonstrates {finding.code}."
+                if finding is not None
+                else "No finding is selected."
+            )
             return
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
@@ -530,7 +534,7 @@ it,
                 raise LookupError(why)
             name = self.watching.catch()
         except (LookupError, OSError) as error:
-            self.say(f"No change can be tried: {error}.", "warning")
+            self.say(f"This change cannot be tried: {error}.", "warning")
             return
         self._trying = finding
         self.say(
@@ -590,8 +594,8 @@ class Findings(Table[Bottleneck]):
     """The findings, each with its trial and the preset that demonstrates it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "try it", id="table.select"),
-        Binding("p", "screen.preset", "its preset", id="table.preset"),
+        Binding("enter", "select", "try the change", id="table.select"),
+        Binding("p", "screen.preset", "open its preset", id="table.preset"),
     ]
 
 
@@ -603,7 +607,7 @@ def findings_table() -> Table[Bottleneck]:
         Column("saves", lambda row: says.saves(row), align="right", key=lambda row: row.saves_s or 0.0),
         Column("of the program", lambda row: says.program_share(row), align="right",
                key=lambda row: row.program_share or 0.0),
-        Column("step gains ≤", lambda row: says.gain(row, table.rows), align="right", drop=1,
+        Column("step speedup ≤", lambda row: says.gain(row, table.rows), align="right", drop=1,
                key=lambda row: says.step_gain(row) or 0.0),
         Column("preset", lambda row: row.preset, most=20, drop=2, style=lambda _: MUTED,
                sparse=True),
@@ -656,7 +660,8 @@ def processes_table() -> Table[ProcessRow]:
         Column("program", lambda row: PurePath(row.command).name, most=28, flex=True),
         Column("steps", lambda row: f"{row.steps.n:,}", align="right", key=lambda row: row.steps.n),
         Column("a step", took, align="right", key=lambda row: row.steps.median_s or 0.0),
-        Column("most of it", lambda row: f"{percent(row.share)} {row.part}" if row.share is not None else "",
+        Column("longest part",
+               lambda row: f"{percent(row.share)} {row.part}" if row.share is not None else "",
                most=26, drop=1),
     ]  # fmt: skip
     table = Table(columns, detail=lambda row: slowest(table.rows), noun="process")
@@ -677,7 +682,7 @@ def account_table() -> Table[says.AccountLine]:
         Column("line", lambda row: row.text, most=48, flex=True),
         Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
         Column("share", lambda row: percent(row.share), align="right"),
-        Column("does", lambda row: row.does, most=40, drop=1, style=lambda _: MUTED, sparse=True),
+        Column("activity", lambda row: row.does, most=40, drop=1, style=lambda _: MUTED, sparse=True),
     ]
     return AccountTable(columns, noun="line", detail=lambda row: row.does)
 

@@ -37,7 +37,7 @@ preset this TensorFlow could run on a GPU; it does not predict times. **{why.aga
 again.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "again", "look again", show=False, id="why.again"),
+        Binding("r", "again", "check again", show=False, id="why.again"),
         Binding("g,q", "close", "close", show=False, id="why.close"),
     ]
     DEFAULT_CSS = "WhyScreen #forecast { margin-top: 1; }"

@@ -83,7 +83,7 @@ document's. If the answer is cut off, the best case on a GPU appears there too.
         lines = wrap(sentence, width)
         if len(lines) > room or not _fits(lines, width, height, width_of(tag)):
             kept = width_of(tag) + len(more) + 2
-            # The GPU estimate comes last in the answer, but users without a GPU look for it first.
+            # The best case on a GPU comes last in the answer, but users without a GPU look for it first.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
             for each in words:

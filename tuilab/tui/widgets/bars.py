@@ -87,12 +87,12 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27× [1.24 1.30]` or `fastest`; `least median` if another arm has a ratio to it
-        below 1.
+        """Return `1.27× [1.24 1.30]` or `fastest`; `smallest median` if another arm is faster by its ratio
+        over rounds.
         """
         found = self._ratios.get(arm.id)
         if found is None:
-            return "least median" if arm.does in self._beaten else "fastest"
+            return "smallest median" if arm.does in self._beaten else "fastest"
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:

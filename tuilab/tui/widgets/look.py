@@ -135,8 +135,8 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
     """Return a mark for each arm, by id.
 
-    The family of the hue shows the kind of device. Its lightness shows the mode if the mode distinguishes the
-    arms, apart from the input location; otherwise it follows the order. The shape of the marker shows the
+    The family of the hue shows the kind of device. Its lightness shows the mode if the arms differ only in
+    mode and input location; otherwise, it follows the arms' order. The shape of the marker shows the
     mode: round for eager, square or crossed for graph, pointed for XLA. All marks differ for up to eighteen
     arms, the number that a model has on a CPU and a GPU.
     """

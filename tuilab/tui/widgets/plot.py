@@ -101,8 +101,8 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
 class Canvas:
     """Cells of (character, style), in rows from the top.
 
-    Rules, bars and ghosts are below the series. In cells that several series share, markers hide lines, and
-    lines or markers alternate by column.
+    Rules, bars and ghosts are below the series. If several series share a cell, a marker hides a line;
+    several markers, or several lines, alternate from column to column.
     """
 
     def __init__(self) -> None:
@@ -458,7 +458,7 @@ and adds its caveats, **{plot.release}** releases it.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "along(-1)", "point before", show=False, id="plot.before"),
+        Binding("left", "along(-1)", "previous point", show=False, id="plot.before"),
         Binding("right", "along(1)", "next point", show=False, id="plot.next"),
         Binding("home", "along(-1000000000)", "first point", show=False, id="plot.first"),
         Binding("end", "along(1000000000)", "last point", show=False, id="plot.last"),

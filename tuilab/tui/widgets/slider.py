@@ -170,7 +170,7 @@ there shows the reason.
         binary = isinstance(self.parameter, LogInteger) and self.parameter.binary and reach.high >= 4_096
         example = ", 4k = 4,096" if binary else ""
         of = f", multiples of {reach.multiple:,}" if reach.multiple > 1 else ""
-        return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets"
+        return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets it"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
         """Return the cells of the track, and the text after it: upper end and note, or the names of the

@@ -76,8 +76,8 @@ of the row under the cursor, and the number of rows.
         Binding("home", "move(-1000000000)", "first row", show=False, id="table.first"),
         Binding("end", "move(1000000000)", "last row", show=False, id="table.last"),
         Binding("enter", "select", "open", show=False, id="table.select"),
-        Binding("O,shift+o", "order", "order by", id="table.order"),
-        Binding("I,shift+i", "turn", "turn order", show=False, id="table.turn"),
+        Binding("O,shift+o", "order", "sort by the next column", id="table.order"),
+        Binding("I,shift+i", "turn", "reverse the order", show=False, id="table.turn"),
     ]
 
     class Selected(Message):
@@ -134,7 +134,7 @@ of the row under the cursor, and the number of rows.
         self.repaint()
 
     def _rearranged(self) -> Sequence[int]:
-        """Return the sorted indices in `rows` of rows whose text contains every word of the filter."""
+        """Return the indices of the rows whose text contains every word of the filter, in sort order."""
         places: Sequence[int] = range(len(self.rows))
         if self._filter:
             if len(self._texts) > len(self.rows):
@@ -186,7 +186,7 @@ of the row under the cursor, and the number of rows.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self.shown:
-            text = f"No {self._noun} has “{self.found_by}”. Escape clears the search."
+            text = f"No {self._noun} contains “{self.found_by}”. Escape clears the search."
             return self.empty_lines(width, height, text if self.found_by else self.empty)
         body = self.body(height)
         self._top = max(0, min(max(self._top, self.cursor - body + 1), self.cursor, self.shown - body))

@@ -27,8 +27,8 @@ HUES = {
 """Hues by phase; "" is the key for events without a phase."""
 OTHER = "other"
 FILL = 70
-"""Percentage of a phase's colour in the background of its events; with a lower percentage, two phases would
-get the same one of 256 colours.
+"""Percentage of a phase's colour in the background of its events. With a lower percentage, two phases would
+look the same on a terminal with 256 colours.
 """
 LEAST_WITH_LEGEND = 6
 """Minimum rows for a separate legend line; with fewer rows, the legend is at the end of the last line."""
