@@ -21,7 +21,7 @@ def test_an_environment_is_added_and_measured_together_with_the_default_one(
     with opened(tmp_path, (140, 45), env=env) as terminal:
         terminal.see("ready, r measures", seconds=READY_S)
         terminal.press("H")
-        terminal.see("Measure elsewhere", "Nothing is installed or written there")
+        terminal.see("Measure elsewhere", "tuilab installs and writes nothing")
         terminal.press(f"old={folder}\r")
         terminal.see("old is ready", seconds=READY_S)
         leave(terminal)

@@ -31,7 +31,7 @@ def test_a_valid_keymap_is_read(tmp_path):
     [
         ('[keys]\nrnu = "m"', "rnu: unknown action; did you mean run?"),
         ("[keys]\nrun = 3", 'expected keys such as "r"'),
-        ('[keys]\nrun = "a b"', "expected one such as"),
+        ('[keys]\nrun = "a b"', "expected a key such as"),
         ('[keys]\nrun = "m"\nstop = "m"', "the key m is assigned to both run and stop"),
         ("keys = 3", "expected a table"),
         ("[colours]\na = 1", "expected one table, [keys]"),

@@ -183,7 +183,7 @@ async def test_an_environment_is_added_and_remembered(tmp_path, monkeypatch):
         await until(pilot, lambda: lab_state.machine is not None)
         await pilot.press("H")
         await until(pilot, lambda: not isinstance(app.screen, LabScreen))
-        assert "Nothing is installed or written there" in text(app)
+        assert "tuilab installs and writes nothing" in text(app)
         await pilot.press(*"mine=", "full_stop", "enter")
         await until(pilot, lambda: "mine" in lab_state.hosts.machines)
         assert lab_state.settings.hosts == ("", "mine")

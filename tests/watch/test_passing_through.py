@@ -45,7 +45,7 @@ def test_an_option_after_the_program_goes_to_it_with_a_note(tmp_path: Path) -> N
     command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
     assert done.returncode == 0 and done.stdout == "['--fail-on', 'any', '--lr=1', '--json=x']\n"
-    notes = [line for line in done.stderr.splitlines() if "follows the program" in line]
+    notes = [line for line in done.stderr.splitlines() if "comes after the program" in line]
     assert [note.split()[1] for note in notes] == ["--fail-on", "--json=x"]
 
 

@@ -215,7 +215,7 @@ def number(text: str) -> float:
 
 
 @history.command()
-@click.option("--days", type=number, help="Delete runs older than this.")
+@click.option("--days", type=number, help="Delete runs older than this many days.")
 @click.option("--megabytes", type=number, help="Delete the oldest runs until this many megabytes are left.")
 @click.option(
     "--for-good", is_flag=True, help="Remove these and all previously deleted runs immediately, without undo."

@@ -52,9 +52,8 @@ class Switches(ItemGrid):
 ## Switches
 
 The switches choose the arms: the modes (eager, one graph, XLA) and, for a GPU, whether the input is already
-on the device or is copied there in each call. The workload's own flags follow.
-**{switches.previous} {switches.next}** move between switches; **{switches.turn}** or a click turns a switch
-on or off.
+on the device or is copied there in each call. The workload's own flags follow. **{switches.previous}
+{switches.next}** move between switches; **{switches.turn}** or a click turns a switch on or off.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -29,10 +29,10 @@ class DemoBar(LineWidget, Hearing, can_focus=True):
 ## The demo
 
 For each document in turn, guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
-{demo.guess-3}**); the lab then measures it and shows the verdict and the reason. **{demo.next}** goes to
-the next document, **{demo.back}** to the previous one, **{demo.pause}** pauses. At the end, your score
-appears here; **{demo.page}** writes an HTML page with all measurements to
-share. **{demo.leave}** leaves the demo and returns to the previous screen; the runs are in the history.
+{demo.guess-3}**); the lab then measures it and shows the verdict and the reason. **{demo.next}** goes to the
+next document, **{demo.back}** to the previous one, **{demo.pause}** pauses. At the end, your score appears
+here; **{demo.page}** writes an HTML page with all measurements to share. **{demo.leave}** leaves the demo and
+returns to the previous screen; the runs are in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(

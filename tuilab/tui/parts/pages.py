@@ -17,7 +17,8 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Pages that are loaded when first opened; each is created with the lab."""
+"""Classes of pages, by name. A page is imported when it is first opened, and takes the lab as its argument.
+"""
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \
 that host.

@@ -28,9 +28,9 @@ class Arms(SelectionList[str]):
     HELP = """\
 ## Which arms are drawn
 
-**{arms.turn}** shows or hides an arm, **{arms.all}** shows all arms, **{arms.only}** shows only the arm
-under the cursor. The last row is for ghosts: earlier runs, drawn faintly under this run. Hidden arms are
-still measured.
+**{arms.turn}** shows or hides an arm, **{arms.all}** shows all arms, **{arms.only}** shows only the arm under
+the cursor. The last row is for ghosts: earlier runs, drawn faintly under this run. Hidden arms are still
+measured.
 """
     BUTTON_LEFT, BUTTON_INNER, BUTTON_RIGHT = "[", "x", "]"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -40,12 +40,12 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-At the top is the text, below it the measurement mistakes in its code. **{document.next}
-{document.previous}** go to the next or previous finding, and the text scrolls to it. Under the findings are
-presets that measure what the examples intended: **{document.turn}** moves to the presets, opening a preset
-measures it, **{document.fact-check}** checks the claims of all presets. **{document.prove}**, or opening a
-finding, proves the finding: the lab measures the recognised op and shape, and shows the factor by which the
-document's figure is wrong on this machine. Press it again to stop. The document's own code never runs.
+At the top is the text, below it the measurement mistakes in its code. **{document.next} {document.previous}**
+go to the next or previous finding, and the text scrolls to it. Under the findings are presets that measure
+what the examples intended: **{document.turn}** moves to the presets, opening a preset measures it,
+**{document.fact-check}** checks the claims of all presets. **{document.prove}**, or opening a finding, proves
+the finding: the lab measures the recognised op and shape, and shows the factor by which the document's figure
+is wrong on this machine. Press it again to stop. The document's own code never runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),

@@ -32,8 +32,8 @@ class FactCheckScreen(Page[None], Hearing):
     HELP = """\
 ## Fact-check
 
-The claims of a document, in order. The lab measures one claim after another with the budget *quick* and
-marks it: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
+The claims of a document, in order. The lab measures one claim after another with the budget *quick* and marks
+it: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
 **{fact-check.turn}** stops and resumes. **{fact-check.page}** writes a page stamped with machine and date.
 The history keeps the runs.
 """

@@ -28,8 +28,8 @@ MARKED = re.compile(r"\*\*|`")
 WORDS = """\
 ## Words
 
-- An **arm** is one way to do the same work: on a device, in a mode, with its input *resident* (already on
-the device) or *copied* (moved there in each call). Each line of a plot is an arm.
+- An **arm** is one way to do the same work: on a device, in a mode, with its input *resident* (already on the
+device) or *copied* (moved there in each call). Each line of a plot is an arm.
 - The **modes**: *eager* runs op by op from Python, *graph* is one `tf.function`, *xla* compiles that
 function.
 - A **block** is a few calls timed together. A **round** is one block of each arm, in random order.

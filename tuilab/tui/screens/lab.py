@@ -73,8 +73,8 @@ class LabScreen(Screen[None]):
 The **presets** on the left are examples from documents. The **answer** is always at the top. Below it is the
 picture: views of the same run. Then the **controls**, and where the ops ran.
 
-Choose a preset; it is measured at once. Move a slider; it is measured again. **{sweep}** finds the
-size at which another device becomes faster. **{stop}** stops whatever is running.
+Choose a preset; it is measured at once. Move a slider; it is measured again. **{sweep}** finds the size at
+which another device becomes faster. **{stop}** stops whatever is running.
 """
 
     presets = getters.query_one(Presets)

@@ -55,11 +55,10 @@ class MachinesScreen(Page[None]):
     HELP = """\
 ## Machines compared
 
-Every machine with runs in the history, preset by preset: the fastest arm on the CPU and on the GPU, the
-size at which one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which
-machines disagree; the last line shows the disagreement. Different software is highlighted.
-**{table.filter}** filters, **{table.order}**
-sorts by the next column.
+Every machine with runs in the history, preset by preset: the fastest arm on the CPU and on the GPU, the size
+at which one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines
+disagree; the last line shows the disagreement. Different software is highlighted. **{table.filter}** filters,
+**{table.order}** sorts by the next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }

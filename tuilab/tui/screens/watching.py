@@ -200,23 +200,19 @@ class WatchScreen(Screen[None]):
     HELP = """\
 ## A watched program
 
-The **verdict** is at the top. Below it are the recommended changes, largest saving first: each with its
-line, the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a
-change of
+The **verdict** is at the top. Below it are the recommended changes, largest saving first: each with its line,
+the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a change of
 the step (XLA, larger batches, a graph, float32, mixed precision): it captures the program's own step and
 measures the step before and after the change. The same key stops the trial. **{table.preset}** opens the
-preset that shows
-the same problem, with this program's sizes. Steps are timed continuously; parts and ops come from short
-windows of TensorFlow's profiler. The verdict includes the cost of watching.
+preset that shows the same problem, with this program's sizes. Steps are timed continuously; parts and ops
+come from short windows of TensorFlow's profiler. The verdict includes the cost of watching.
 
-**{watch.catch}** captures the program's step or, in the Functions view, the function under the cursor. At
-its next call, the function is retraced, saved to a folder with its variables, and opened in the lab, where
-you can move its sliders. For
-a program on another host, run `tuilab watch` there.
+**{watch.catch}** captures the program's step or, in the Functions view, the function under the cursor. At its
+next call, the function is retraced, saved to a folder with its variables, and opened in the lab, where you
+can move its sliders. For a program on another host, run `tuilab watch` there.
 
 The program has its own terminal; the Output view shows its latest lines. **{watch.type}** types a line into
-it,
-**{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the program should continue.
+it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the program should continue.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="send Ctrl-C to the program", id="watch.stop"),

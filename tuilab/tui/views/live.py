@@ -20,11 +20,10 @@ class Live(View):
 ## Live
 
 The line connects the mean times per call of the timed blocks, one block per round; in each round the arms
-take turns in random order. In a long run, the line connects medians of neighbouring blocks, with the
-extremes as faint dots.
-The dotted line and its band are the median and its 95% interval. Faint lines are earlier runs with other
-settings (**{arms}** chooses what is drawn). Before the first round, the plot shows the warm-up, which is
-not counted, and the number of arms that have not started.
+take turns in random order. In a long run, the line connects medians of neighbouring blocks, with the extremes
+as faint dots. The dotted line and its band are the median and its 95% interval. Faint lines are earlier runs
+with other settings (**{arms}** chooses what is drawn). Before the first round, the plot shows the warm-up,
+which is not counted, and the number of arms that have not started.
 
 Next to each name is the distribution of its samples, with the median bright. If there is room, the table
 below shows median, interval, number of samples, and the first call (tracing and compiling included).

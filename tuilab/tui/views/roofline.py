@@ -19,10 +19,10 @@ class RooflineView(View):
 ## Roofline
 
 Both axes are logarithmic: operations per byte that a call must move, and operations per second. The lines are
-this machine's own roofs, measured once (`tuilab machine`): the slope is the bandwidth of its memory or
-cache, the level is its arithmetic rate in a dtype. A point far below every line has another limit:
-starting the call, copies, or its input. In a sweep, a line connects the sizes of an arm. The text shows
-each arm's share of the roof and its limit.
+this machine's own roofs, measured once (`tuilab machine`): the slope is the bandwidth of its memory or cache,
+the level is its arithmetic rate in a dtype. A point far below every line has another limit: starting the
+call, copies, or its input. In a sweep, a line connects the sizes of an arm. The text shows each arm's share
+of the roof and its limit.
 """
 
     def compose(self) -> ComposeResult:

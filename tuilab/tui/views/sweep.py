@@ -34,11 +34,11 @@ class SweepView(View):
 Before the first point, the plot shows the warm-up, which is not counted. Both axes are logarithmic. A point
 is the median at that size, with its 95% interval; `◌` is an unfinished point, which the text below ignores;
 `┊` is a crossover found by bisection, with its interval shaded. The slider shows the crossover too.
-**{plot.before} {plot.next}** (or a click) move along a curve, and the slider follows; below are the answer
-at that size and the placement of its ops. The frame has the colour of the device that is faster at that
-size. **{sweep.measure}** measures that size. A dashed line is the best case on a GPU you do not have,
-from its data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the
-axes given by the preset.
+**{plot.before} {plot.next}** (or a click) move along a curve, and the slider follows; below are the answer at
+that size and the placement of its ops. The frame has the colour of the device that is faster at that size.
+**{sweep.measure}** measures that size. A dashed line is the best case on a GPU you do not have, from its data
+sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes given by the
+preset.
 """
 
     wants = Change.FIGURES | Change.PROGRESS  # the plot shows the progress until the first point

@@ -29,10 +29,9 @@ class TimelineView(View):
 
 The timeline shows a few calls of one arm under TensorFlow's profiler. They run in a separate pass, because
 the profiler slows calls down; the figures in other views do not come from these calls. It starts with the
-fastest GPU arm, if there is one.
-**{timeline.arm}** profiles the next arm, **{timeline.again}** profiles the same arm again,
-**{timeline.pick}** lists all arms. Below are the ops, sorted by their time in one call. The profile is
-saved with the run, so a replay can show it.
+fastest GPU arm, if there is one. **{timeline.arm}** profiles the next arm, **{timeline.again}** profiles the
+same arm again, **{timeline.pick}** lists all arms. Below are the ops, sorted by their time in one call. The
+profile is saved with the run, so a replay can show it.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"
     BINDINGS: ClassVar[list[BindingType]] = [

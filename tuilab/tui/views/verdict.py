@@ -15,10 +15,10 @@ class VerdictView(View):
     HELP = """\
 ## Verdict
 
-Each claim of the document, in tuilab's words, with this machine's verdict and its evidence: ✓ confirmed,
-✗ refuted, ≈ undecided (the intervals do not decide it), ? untestable here, ⊘ impossible on any known GPU.
-Below are other observations of the run, the measurement mistakes in the document's code, and advice, which
-starts with the largest limit of each arm in this run.
+Each claim of the document, in tuilab's words, with this machine's verdict and its evidence: ✓ confirmed, ✗
+refuted, ≈ undecided (the intervals do not decide it), ? untestable here, ⊘ impossible on any known GPU. Below
+are other observations of the run, the measurement mistakes in the document's code, and advice, which starts
+with the largest limit of each arm in this run.
 """
 
     def compose(self) -> ComposeResult:

@@ -41,10 +41,9 @@ class AnswerPanel(LineWidget):
 
 The result of the run in a sentence: the median time per call with its 95% interval in brackets, ratios, and
 the size at which one arm overtakes another. **{answer}**, a click or the wheel opens the full answer. The
-mark at the right is
-the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
-untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, or if the values are not the
-document's. If the answer is cut off, the best case on a GPU appears there too.
+mark at the right is the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals
+do not decide it), ? untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, or if the
+values are not the document's. If the answer is cut off, the best case on a GPU appears there too.
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:

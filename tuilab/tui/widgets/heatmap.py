@@ -32,9 +32,9 @@ class HeatMap(LineWidget, can_focus=True):
 ## Heat map
 
 A sweep over two parameters. Each cell shows the color and marker of the faster arm, and the speedup; a
-stronger color means a larger ratio. `≈` on a neutral background means equal within the noise. The bottom
-line describes the cell under the cursor. **{map.left} {map.down} {map.up} {map.right}** or a click moves
-the cursor.
+stronger color means a larger ratio. `≈` on a neutral background means equal within the noise. The bottom line
+describes the cell under the cursor. **{map.left} {map.down} {map.up} {map.right}** or a click moves the
+cursor.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -40,13 +40,13 @@ class Phases(Picking):
     HELP = """\
 ## Phases
 
-Where a call's time goes: each arm has one account, whose parts add up to its median. A short profile after
-the rounds assigns each moment to the first matching part: **compute** while a kernel runs, **copy in** or
-**copy out**, **input wait**, **stall** while the device waits for the host between two of its kernels,
-**python** (your own code) or **dispatch** (TensorFlow's Python and runtime). The remainder is **not
-known**. Bound-by, advice, verdicts and the Timeline view all use this account.
-**{arms.scale}** switches between times on one scale and shares of each call; the last lines show the
-figures of the arm under the cursor.
+Where a call's time goes: each arm has one account of its time, whose parts add up to the median of a call. A
+short profile after the rounds assigns each moment to the first matching part: **compute** while a kernel
+runs, **copy in** or **copy out**, **input wait**, **stall** while the device waits for the host between two
+of its kernels, **python** (your own code) or **dispatch** (TensorFlow's Python and runtime). The remainder is
+**not known**. The column **bound by**, advice, verdicts and the Timeline view all use this account.
+**{arms.scale}** switches between times on one scale and shares of each call; the last lines show the figures
+of the arm under the cursor.
 """
 
     def paint(self, width: int, height: int) -> Sequence[Line]:

@@ -449,8 +449,8 @@ Each series has a marker, a hue and a label at the height of its last point or i
 
 - In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, and the
 shading behind it is its 95% interval. Faint series are earlier runs.
-- In **Sweep**, both axes are logarithmic; a bar through a point is its 95% interval; `┊` is the crossover
-  and the shading next to it is its interval.
+- In **Sweep**, both axes are logarithmic; a bar through a point is its 95% interval; `┊` is the crossover and
+the shading next to it is its interval.
 - Axes grow in steps and do not scroll, so a curve stays where it was.
 - **{plot.before} {plot.next}** move from point to point along a series, **{plot.up} {plot.down}** go to
 another series; you can also use the mouse. The line at the top describes the point; a click keeps it there

@@ -62,8 +62,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
 **{slider.less-fine} {slider.more-fine}** move in fine steps, **{slider.less-page} {slider.more-page}** in
 large steps, **{slider.least} {slider.most}** go as far as the other parameters allow.
 - **{slider.type}** lets you type a value: `65536`, `64k`, `1M`.
-- `•` on the track is a value from the document: **{slider.next-mark}** and **{slider.previous-mark}** jump
-to the next and previous one.
+- `•` on the track is a value from the document: **{slider.next-mark}** and **{slider.previous-mark}** jump to
+the next and previous one.
 - `┊` is the measured crossover, `═` its 95% interval. `╌` is a range that other parameters exclude; moving
 there shows the reason.
 """

@@ -46,9 +46,8 @@ class Timeline(LineWidget, can_focus=True):
 
 Events over time, one lane per device or thread; nested events are drawn one row below. `▒` stands for several
 events too short to tell apart: zoom in. **{timeline.earlier} {timeline.later}** pan, **{timeline.closer}
-{timeline.wider}** or the wheel zoom, **{timeline.all}** shows all, **{timeline.closeup}** zooms to the
-event under the cursor, **{timeline.next} {timeline.previous}** go to the next and previous event,
-**{timeline.up}
+{timeline.wider}** or the wheel zoom, **{timeline.all}** shows all, **{timeline.closeup}** zooms to the event
+under the cursor, **{timeline.next} {timeline.previous}** go to the next and previous event, **{timeline.up}
 {timeline.down}** to another lane. The last line shows the event's name, duration and start.
 """
 
