@@ -127,8 +127,8 @@ class Spool:
     def close(self) -> None:
         """Close the file of a finished run.
 
-        Without a reader, it gets its final name; with a reader, the reader deletes it. A remote reader has
-        received all events by then.
+        Without a reader, the file gets its final name. A local reader deletes the file itself. A remote
+        reader has received all events by then, so the file is deleted here.
         """
         if self._fd is not None:
             os.close(self._fd)

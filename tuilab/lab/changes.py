@@ -25,7 +25,7 @@ class Change(Flag):
     FIRST = auto()
     """A run's first sample has arrived; the user is waiting for it."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
-    """Changes that affect visible figures."""
+    """Changes that affect the figures on the screen."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Worker:
     phase: str = "starting"
     """starting, ready or down."""
     stage: str = "starting the worker"
-    """What the worker is doing, in words."""
+    """The worker's current activity, in words."""
     since: float = 0.0
     """Start of this stage, on the state's clock."""
     pid: int = 0
@@ -46,7 +46,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run that will start as soon as the worker can start it."""
+    """A requested run that starts as soon as the worker can measure it."""
 
     budget: "BudgetName | None"
     """The run's budget; None for the state's budget."""

@@ -20,8 +20,9 @@ def command_line(
     """Return the command for the current settings, such as `tuilab run stft-small --set samples=65536 --mode
     graph`.
 
-    It contains only what differs from the preset. With a sweep it is `tuilab sweep stft-small --axis
-    samples=256,1024,4096`. environments: environments among the hosts, as the user wrote them, by host name.
+    The command contains only the differences from the preset. With a sweep it is `tuilab sweep stft-small
+    --axis samples=256,1024,4096`. environments: the Python environments among the hosts, as the user wrote
+    them, by host name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]

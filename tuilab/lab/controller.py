@@ -23,8 +23,8 @@ REST_S = 0.1
 """Seconds for which a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with the change and the worker's event that caused it. The event is None if the user, a recording or
-the lab itself caused the change.
+"""Called with a change and the worker's event that caused it. The event is None if the change was caused by
+the user, a recording or the lab itself.
 """
 
 
@@ -37,7 +37,7 @@ class RunController:
     def __init__(self, state: LabState, runner: RunnerFactory, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """Whether a slider at rest starts a measurement (live sliders)."""
+        """True if a slider that comes to rest starts a measurement (live sliders)."""
         self._make_runner = runner
         self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
@@ -50,10 +50,10 @@ class RunController:
 
     @cached_property
     def runner(self) -> Runner:
-        """The runner, created on first use: history commands never need it."""
+        """The runner. It is created on first use, because history commands never need it."""
         return self._make_runner(self.receive)
 
-    # Life
+    # Start and end
 
     async def start(self) -> None:
         """Start warming up the workers. Does not wait; failures are recorded in the state."""
@@ -72,7 +72,7 @@ class RunController:
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """Stop an active run, keep its data, and end the workers."""
+        """Stop the active run, if any, keep its data, and end the workers."""
         self._closed = True
         self.playback.close()
         self._forget_rest()
@@ -145,11 +145,11 @@ class RunController:
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Also measure on another host from now on; return False if the host was already added. Raises
+        """Measure on another host too from now on; return False if the host was already added. Raises
         InputError.
 
-        environment: a Python environment on this machine, as the user typed it; the runner must already
-        know it.
+        environment: a Python environment on this machine, as the user typed it; the runner must already know
+        it.
         """
         state = self.state
         new = state.hosts.add(name, environment)
@@ -178,7 +178,9 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Stop the active run and return to the user's place before other presets were measured."""
+        """Stop the active run and return to the place where the user was before other presets were
+        measured.
+        """
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):

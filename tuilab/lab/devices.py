@@ -1,4 +1,4 @@
-"""Samples the load of this machine's devices once a second while the lab or a watched program is running."""
+"""Samples the load of this machine's devices once a second while the lab or a watched program runs."""
 
 import contextlib
 from collections import deque
@@ -23,7 +23,9 @@ class Devices:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
         self._telemetry: Telemetry | None = None
         self._begun = self._due = 0.0
-        """Start of the last sample, and earliest time of the next; infinite while a sample is being taken."""
+        """Start time of the last sample, and earliest start time of the next one; infinite while a sample is
+        being taken.
+        """
 
     async def look(self, pid: int) -> None:
         """Take a sample if the last one is at least a second old. pid: the worker's process id; 0 if there is
@@ -32,7 +34,7 @@ class Devices:
         Runs in a thread, because a call into a hung driver may block.
         """
         if self._begin():
-            # there may be no free file descriptor for reading the kernel's counters
+            # reading the kernel's counters fails if no file descriptor is free
             with contextlib.suppress(OSError):
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
@@ -57,7 +59,7 @@ class Devices:
             self._due = self._begun + 0.9 * EVERY_S
 
     def close(self) -> None:
-        """Close the driver session, unless the driver has stopped responding."""
+        """Close the session with the GPU driver, unless the driver has stopped responding."""
         if self._telemetry is not None and self._due < inf:
             self._telemetry.close()
         self._telemetry, self._due = None, inf

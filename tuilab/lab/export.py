@@ -47,7 +47,7 @@ def suffix(key: str) -> str:
 def write_shown(
     key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
 ) -> Path:
-    """Write the run on the screen to a new file named after its preset and the time; return the file.
+    """Write the run on the screen to a new file, named after the preset and the time; return the file.
 
     picture: returns an SVG of the screen. Raises OSError and ValueError.
     """

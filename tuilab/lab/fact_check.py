@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class Checker:
     """Measures the missing verdicts of a `FactCheck`, one preset after another. Calls `told` after each
-    change.
+    change to the `FactCheck`.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host. The list is reversed so that the verdict of the
-        # first host, which the page names, is the one that remains.
+        # A run on several hosts has a verdict for each host. Reverse the list, so that the verdict of the
+        # first host, which the page names, is applied last.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -73,7 +73,8 @@ class Checker:
 
 
 def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
-    """Write the current results, with machine and date, to a page; return the file. Raises OSError.
+    """Write the current results, with the machine and the date, to a file as a page; return the file. Raises
+    OSError.
 
     ending: html, md or txt.
     """
@@ -85,8 +86,8 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
     """Return the claims of these presets, in the order in which the document makes them.
 
-    prose: lines of the document by number. A claim that quotes one of them has its line, others have the line
-    of their code.
+    prose: lines of the document by number. A claim that quotes one of these lines gets the quoted line's
+    number; any other claim gets the line of its code.
     """
     rows = []
     for preset in presets:
@@ -98,7 +99,7 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a bundled document, by its number. Raises InputError."""
+    """Return the claims and presets of a bundled document, given its number. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:

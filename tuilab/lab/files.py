@@ -37,14 +37,14 @@ def at_once(path: Path) -> BinaryIO:
 
 
 class Preferences(NamedTuple):
-    """The user's preferences across starts."""
+    """The user's preferences, which are kept from one start to the next."""
 
     theme: str = ""
     """Name of the chosen theme; "" for the default dark one."""
     recent: tuple[str, ...] = ()
     """Recently opened paths, latest first."""
     environments: tuple[str, ...] = ()
-    """Added environments, `NAME=PATH[,VARIABLE=VALUE…]`, latest first."""
+    """Python environments that the user added, `NAME=PATH[,VARIABLE=VALUE…]`, latest first."""
 
 
 INPUT = " --input "
@@ -62,7 +62,9 @@ def preferences() -> Preferences:
 
 
 def _read_preferences() -> Preferences:
-    """Read the preferences. Raises OSError if an existing file is unreadable: writing would overwrite it."""
+    """Read the preferences. Raises OSError if the file exists but is unreadable, so that it is not
+    overwritten.
+    """
     try:
         with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
@@ -93,7 +95,7 @@ def remember_theme(name: str) -> None:
 
 
 def remember_opened(path: str) -> None:
-    """Move a path to the front of the recent ones, as an absolute path.
+    """Put a path, as an absolute path, at the front of the recent paths.
 
     Paths that are not UTF-8 are not saved.
     """
@@ -115,7 +117,7 @@ def from_here(path: str) -> str:
 
 
 def _whole(path: str) -> str:
-    """Return the path as an absolute one if the file exists."""
+    """Return the absolute path if the file exists, otherwise the path unchanged."""
     verb, words = _parted(path)
     place, option, shapes = words.partition(INPUT)
     return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
@@ -128,8 +130,8 @@ def _parted(path: str) -> tuple[str, str]:
 
 
 def _is_there(words: str) -> bool:
-    """Return whether the file exists, ignoring a function or signature name and input shapes after
-    its path.
+    """Return True if the file exists. Ignores a function or signature name and input shapes after its
+    path.
     """
     words = words.partition(INPUT)[0]
     try:
@@ -140,7 +142,9 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Move an environment to the front of the added ones; it replaces one with the same name."""
+    """Put an environment at the front of the added environments. It replaces an environment with the same
+    name.
+    """
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 

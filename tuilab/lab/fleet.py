@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 
 
 class Stoppable(Protocol):
-    """Work on a fleet that the user can stop."""
+    """The interface of work on a fleet that the user can stop."""
 
     async def run(self) -> object:
         """Run to completion."""
@@ -34,7 +34,7 @@ class Stoppable(Protocol):
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Open the fleet's nodes. Raises InputError, also if Dask is not installed, or WorkerError."""
+    """Open the fleet's nodes. Raises WorkerError, or InputError, for example if Dask is not installed."""
     try:
         from tuilab.fleet.dask_grid import DaskGrid
     except ModuleNotFoundError as error:
@@ -44,7 +44,7 @@ async def open_grid(on: str, jobs: int) -> Grid:
 
 
 class Fleet:
-    """A fleet's nodes, for `async with`. Results are saved in the history as they arrive."""
+    """A fleet's nodes, for use with `async with`. Results are saved in the history as they arrive."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: called with the activity of each node. say: called with messages about the history.
+        """progress: called with the activity of each node. say: called with each message about the history.
 
         patience_s: seconds to wait for a node that can measure.
         """
@@ -83,7 +83,7 @@ class Fleet:
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure a sweep's points on the nodes. Raises WorkerError if no node can measure."""
+        """Measure the points of a sweep on the nodes. Raises WorkerError if no node can measure."""
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)
@@ -105,7 +105,7 @@ class Fleet:
     async def runs(
         self, choices: Sequence[Settings], budget: BudgetName, told: Callable[[Settings, RunResult], None]
     ) -> dict[int, str]:
-        """Measure each choice on one node. told: called with each result.
+        """Measure each of the settings on one node. told: called with the settings and each result.
 
         Returns the reason for each failure, by index in `choices`. Raises WorkerError if no node can measure.
         """
@@ -143,5 +143,5 @@ def _request(settings: Settings, budget: BudgetName, machine: Machine) -> Measur
 
 
 def families(settings: Settings) -> list[str]:
-    """Return the device families that the arms need."""
+    """Return the device families (`CPU`, `GPU`) that the arms need."""
     return list(dict.fromkeys(family(device) for device in settings.arms.devices))

@@ -12,7 +12,7 @@ LEAST_GHOST = 5
 
 @dataclass
 class Ghosts:
-    """The earlier runs that can be drawn."""
+    """The earlier runs that can be drawn as ghosts."""
 
     kept: list[RunState] = field(default_factory=list)
     """Runs of this lab, latest first."""
@@ -25,7 +25,9 @@ class Ghosts:
             self.kept = [ghost(run), *self.kept][:MOST_GHOSTS]
 
     def under(self, run: RunState) -> list[RunState]:
-        """Return the ghosts to draw under a run, with the same workload and no sweep: this lab's first."""
+        """Return the ghosts to draw under a run: runs of the same workload that are not sweeps, this lab's
+        runs first.
+        """
         if run.scenario is None:
             return []
         known = {g.run: g for g in (*self.kept, *self.pinned) if g.run != run.run}

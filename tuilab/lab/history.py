@@ -45,7 +45,7 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""Milliseconds to wait for a lock that another program holds. Only the page's own thread waits."""
+"""Milliseconds to wait for a lock that another program holds. Only the history page's own thread waits."""
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
@@ -68,11 +68,12 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Stopped(Exception):
-    """The user stopped an operation; the message says what had been completed, if anything."""
+    """Raised if the user stopped an operation. The message describes the completed part, if there is one."""
 
 
 class CancellableProgress:
-    """Progress of a long operation, and a flag that stops it. Shared by the page and the operation's thread.
+    """The progress of a long operation, and a flag that stops it. Shared by the page and the operation's
+    thread.
 
     note: text shown after the progress.
     """
@@ -154,7 +155,7 @@ class History:
         return self.store.state(self.find(start).run)
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Compare two runs arm by arm at each shared point. Raises InputError."""
+        """Compare two runs arm by arm at each point that both have. Raises InputError."""
         return compare(self.state(a), self.state(b))
 
     def document(self, start: str, format: str) -> Iterator[str]:
@@ -177,7 +178,7 @@ class History:
                     self.store.tag(run, tag)
 
     def note(self, run: str, text: str) -> None:
-        """Replace the note of a run; an empty one removes it."""
+        """Replace the note of a run; an empty text removes the note."""
         self.store.note(run, text.strip())
 
     def pin(self, runs: Iterable[str], kind: str) -> None:
@@ -206,7 +207,7 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Reopen this history so that deletions shrink the file at once, even on a full disk.
+        """Open this history again in a way that lets deletions shrink the file at once, even on a full disk.
 
         Closes this object. say: called with the place of the temporary copy. Raises OSError if no other disk
         has room for the copy.
@@ -265,11 +266,11 @@ class History:
                 raise OSError(0, why)
             if not repair or not (report.findings or file):
                 return report, None
-            if file is None:  # read again, because a temporary read error is not damage
+            if file is None:  # read the file again, because a temporary read error is not damage
                 report = verify(which)
                 return report, self._replaced(which) if report.findings else None
             done = recover(file, self.store.file)
-            if done.lost:  # a second read finds the same damage
+            if done.lost:  # a second read found the same damage
                 more = recover(file, self.store.file)
                 runs, rounds = done.runs + more.runs, done.rounds + more.rounds
                 done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
@@ -282,7 +283,7 @@ class History:
             raise InputError(str(which), why, "a readable history") from None
 
     def _replaced(self, file: Path) -> Repaired:
-        """Repair the history's own file while this process does not use it."""
+        """Repair the history's own file, which this process closes in the meantime."""
         self.store.close()
         try:
             return recover(file)
@@ -303,7 +304,7 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Import runs that continued after their lab ended. stop: end the runs that are still active.
+        """Import runs that continued after their lab ended. stop: also end the runs that are still active.
 
         Returns None if the history is in memory.
         """
@@ -336,7 +337,9 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Run `call` in a thread and return its result; for a store in memory, use this thread."""
+        """Run `call` in a thread and return its result. For a store in memory, runs it in the current
+        thread.
+        """
         if not self._store.has_second:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
@@ -363,7 +366,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection; if a call is active, that call closes it."""
+        """Close the connection. If a call is active, the call closes the connection when it ends."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:
@@ -401,7 +404,7 @@ def work_out(history: History, entry: Entry) -> Brief | None:
     try:
         history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
-        pass  # the summary is computed again the next time
+        pass  # without a saved summary, it is computed again the next time
     return found
 
 
@@ -468,7 +471,7 @@ def recordings(folder: Path) -> list[Path]:
         return []
 
 
-# Actions of the history page. Each returns a sentence about its effect, and raises sqlite3.Error.
+# Actions of the history page. Each returns a sentence about its effect, and may raise sqlite3.Error.
 
 
 def titled(entries: Sequence[Entry]) -> str:
@@ -530,7 +533,9 @@ def undo(history: History) -> str:
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete these runs, and remove those deleted long ago. Raises Stopped after deleting the runs."""
+    """Delete these runs, and permanently remove runs that were deleted long ago. If stopped, raises Stopped
+    after deleting these runs.
+    """
 
     def on(done: int, total: int) -> bool:
         going.at(done, total)
@@ -547,7 +552,9 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe a prune: number of runs, space, and for how long they can be restored."""
+    """Describe the effect of pruning: the number of runs, their size, and for how long they can be
+    restored.
+    """
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")

@@ -17,16 +17,16 @@ Level = Literal["info", "error"]
 
 @dataclass
 class Host:
-    """One host as its worker reports it."""
+    """The state of a host, as its worker reports it."""
 
     name: str
     """The host's ssh name."""
     stage: str = "connecting"
-    """What its worker is doing, in words."""
+    """The current activity of its worker, in words."""
     machine: Machine | None = None
-    """None until ready."""
+    """The host's machine; None until its worker is ready."""
     problem: str = ""
-    """Why it is unavailable; "" if it is available."""
+    """Why the host is unavailable; "" if it is available."""
     environment: str = ""
     """The environment's definition as the user wrote it, `NAME=PATH[,VARIABLE=VALUE…]`; "" for a machine."""
 
@@ -67,13 +67,13 @@ class Hosts:
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure these settings: all hosts, or only environments for a user's
-        file.
+        """Return the hosts that can measure these settings: all hosts, or only this machine's environments if
+        the code is the user's own file.
         """
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Apply a worker's event; return lines to write to the log."""
+        """Apply a worker's event; return the lines to write to the log."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []
@@ -125,23 +125,25 @@ def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts at a stop, by their names in `Arm.host`; stops without hosts mean this machine."""
+    """Return the hosts that a stop of the slider selects, by their names in `Arm.host`. A stop without hosts
+    selects this machine.
+    """
     if stop == EVERYWHERE:
         return ("", *known)
     return (stop,) if stop in known else ("",)
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the stop for these hosts; "" for stops of this machine's devices."""
+    """Return the slider's stop for these hosts; "" if the stop depends on this machine's devices."""
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return typed hosts by their names in `Arm.host`; this machine if none is given.
+    """Return the hosts that the user typed, by their names in `Arm.host`; this machine if none was typed.
 
-    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if such a file
+    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if that file
     would be measured on another host.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))

@@ -95,13 +95,12 @@ class Lab(RunController):
         forks: bool = False,
         scope: str = "",
     ) -> None:
-        """hosts: the hosts to measure on, by ssh or environment name; "" for this machine.
-        environments: other Pythons of this machine; one without a name replaces the lab's own.
-        say: called with messages about the history; by default they go to standard error.
-        runner, store, state: replace the real ones. rerun: measure again when a slider comes to rest. forks:
-        whether the next run uses forked processes (`Budget.forks`), which are then prepared in advance.
-        scope: what the first worker may open (`tuilab.model.requests.scope`); "" if it is not confined.
-        Raises InputError for an invalid host name.
+        """hosts: the hosts to measure on, by ssh or environment name; "" for this machine. environments:
+        other Pythons of this machine; one without a name replaces the lab's own. say: called with messages
+        about the history; by default they go to standard error. runner, store, state: replace the real ones.
+        rerun: measure again when a slider comes to rest. forks: True if the next run uses forked processes
+        (`Budget.forks`), which are then prepared in advance. scope: what the first worker may open
+        (`tuilab.model.requests.scope`); "" if it is not confined. Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks, scope)
@@ -209,11 +208,13 @@ class Lab(RunController):
     # Changes
 
     def changed(self, change: Change) -> None:
-        """Notify every listener of a change that has no event, for example if other arms are to be drawn."""
+        """Notify every listener of a change that was not caused by an event, for example a choice of other
+        arms to draw.
+        """
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event. At the end of a run, first add the range of results from similar runs."""
+        """Apply a worker's event. At the end of a run, first adds the range of results from similar runs."""
         if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
@@ -224,7 +225,7 @@ class Lab(RunController):
         """Measure the machine's roofs (hardware limits) while no other request is pending, and save them with
         the run.
         """
-        # If another request interrupts this, the roofs are measured after the next run instead.
+        # If another request interrupts this measurement, the roofs are measured after the next run instead.
         with contextlib.suppress(InputError, WorkerError):
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))
@@ -265,7 +266,7 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Return the settings to measure.
+        """Turn the subject of a measurement into settings.
 
         Raises InputError, or Unanswered if the user's code raises an error.
         """
@@ -281,7 +282,7 @@ class Lab(RunController):
         opening: Opening = AS_IT_IS,
         heard: Callable[[Progress], None] | None = None,
     ) -> tuple[Preset, Own | None]:
-        """Find a subject's preset; for the user's own code, also its declaration and file.
+        """Find a subject's preset and, for the user's own code, its declaration and file.
 
         words: as typed. heard: called with the progress of loading a large model. Raises InputError, or
         Unanswered with the traceback of the user's code.
@@ -298,8 +299,8 @@ class Lab(RunController):
         """Measure a subject to the end, along the preset's own sweep if it has one.
 
         cold: rotate through inputs that together exceed the last-level cache. together: use one worker per
-        device, and measure the devices one at a time and then all at once. If `stop` ended the run, the
-        result has status `cancelled` and the data so far. Raises InputError, and WorkerError if no worker is
+        device; measure the devices one at a time, and then all at once. If `stop` ended the run, the result
+        has status `cancelled` and the data so far. Raises InputError, and WorkerError if no worker is
         available.
         """
         settings = await self.settings(what)
@@ -330,7 +331,7 @@ class Lab(RunController):
         cold: bool = False,
         refine: bool = True,
     ) -> RunResult:
-        """Measure at many sizes: along `axes` (`samples=256:1M:x4`), else along the preset's own or default
+        """Measure at many sizes, along `axes` (`samples=256:1M:x4`) or else along the preset's own or default
         sweep.
 
         refine: search for the crossover afterwards. Otherwise like `measure`.
@@ -399,14 +400,14 @@ class Lab(RunController):
         Raises InputError if nothing is missing, or if the machine or the code has changed.
         """
         earlier = self.history.state(run)
-        if not self.state.presets.all:  # needed to judge the preset's claims at the end
+        if not self.state.presets.all:  # the preset's claims are judged at the end of the run
             self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    # Controls: requests are carried out soon afterwards, and subscribers are notified.
+    # Controls: requests are carried out soon after the call, and subscribers are then notified.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
         """Measure the current settings instead of the active run; return False if no preset is chosen.
@@ -446,7 +447,7 @@ class Lab(RunController):
         self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
-        """Apply a preset without showing a measurement.
+        """Apply a preset without measuring it, and clear the screen.
 
         sizes: values for its parameters, adjusted to their limits.
         """
@@ -473,8 +474,8 @@ class Lab(RunController):
     # Asking
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Return where each op in this machine's arms runs, and whether a GPU could run it. Raises the errors
-        of `ask`.
+        """Return where each op of the arms on this machine runs, and whether a GPU could run it. Raises the
+        errors of `ask`.
 
         Waits for the machine, and asks about one arm per device and variant.
         """
@@ -499,7 +500,7 @@ class Lab(RunController):
         """
         from tuilab.doctor.examine import examine
 
-        # Clean the report, because text from drivers, files and libraries is untrusted.
+        # Sanitize the report, because text from drivers, files and libraries is untrusted.
         self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 

@@ -45,18 +45,18 @@ def _claims() -> dict[str, Sequence[Claim]]:
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine for one preset."""
+    """The results of one machine for one preset."""
 
     preset: str
     differing: str
-    """Parameters and values in which these runs differ from the preset's other runs."""
+    """The parameter values that distinguish these runs from the preset's other runs."""
     row: Row
     disagreements: tuple[str, ...]
     """Claims on which the preset's machines disagree."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Load all lines, and the reason why some are missing ("" if none is).
+    """Load all lines, and the reason why some are missing ("" if all are present).
 
     This takes long if there are new runs.
     """
@@ -80,7 +80,9 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe the disagreements, the differing versions, the devices, and the run."""
+    """Describe the machine's disagreements with other machines, its differing versions, its devices, and the
+    run.
+    """
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]

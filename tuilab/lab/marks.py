@@ -11,14 +11,16 @@ WORDS = get_args(VerdictWord)
 
 
 def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
-    """Return the verdict of each preset measured on a machine, given its key; {} if the file is
+    """Return the verdict of each preset measured on a machine, given the machine's key; {} if the file is
     unreadable.
     """
     return _all(folder).get(machine, {})
 
 
 def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
-    """Replace the machine's verdicts. If the file cannot be written, they last only until the lab ends."""
+    """Replace the machine's saved verdicts. If the file cannot be written, the verdicts last only until the
+    lab ends.
+    """
     write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
 
 

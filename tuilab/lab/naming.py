@@ -32,7 +32,7 @@ MOST_NAMES = 8
 def resolve(words: str) -> Subject:
     """Return the subject that the words name, without running any file.
 
-    Raises InputError if the words name code or a model, and its file is missing or lacks that name.
+    Raises InputError if the words name code or a model whose file is missing or does not define the name.
     """
     if words.startswith(WATCH):
         return Program(words.removeprefix(WATCH))
@@ -60,7 +60,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return True if a folder holds a SavedModel, or if the user wrote the folder with a slash."""
+    """Return True if the folder holds a SavedModel, or if the user typed it with a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())
@@ -137,7 +137,7 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return whether the file does more than define and import things, without running it.
+    """Return True if running the file would do more than define and import things. Does not run the file.
 
     Raises InputError.
     """
@@ -162,7 +162,7 @@ def _module(name: str, place: Path) -> ast.Module:
 
 
 def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module assigns; None if they cannot be known without running it."""
+    """Return the names that a module defines; None if they cannot be known without running the module."""
     names: set[str] = set()
     waiting: list[ast.AST] = [module]
     while waiting:

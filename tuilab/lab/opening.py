@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of leading bytes that are checked to see whether a file is text."""
+"""Number of bytes at the start of a file that are checked to find out whether the file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -41,7 +41,7 @@ def document(words: str) -> DocumentReport:
     path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
-    # The last character may be incomplete.
+    # The last character of the sample may be incomplete.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
     return read_installed(path, validate=validate)
@@ -50,8 +50,8 @@ def document(words: str) -> DocumentReport:
 def offered(words: str, report: DocumentReport) -> list[Offer]:
     """Return the possible uses of a Python file, best guess first; [] if only one is possible.
 
-    It is a program to watch if running it does something, functions to measure, and code to check if it has
-    timings or findings.
+    The file is offered as a program to watch if running it does something, as functions to measure if it
+    defines any, and as code to check if it has timings or findings.
     """
     out = [Offer(WATCH + words, "run and watch it", "shows where its steps spend time")] * does_something(
         words
@@ -79,7 +79,7 @@ def read_document(path: str, say: Callable[[str], None], preview: bool = True) -
 
 
 def read_stdin() -> bytes:
-    """Return standard input. Raises InputError if it is empty."""
+    """Read and return standard input. Raises InputError if it is empty."""
     data = sys.stdin.buffer.read()
     if not data.strip():
         raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")

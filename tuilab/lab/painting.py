@@ -9,7 +9,9 @@ from tuilab.model.requests import Painted
 
 
 class Painting:
-    """Makes the worker wait until the screen has painted, and delays events during a summary."""
+    """Makes the worker wait until the screen has painted, and holds events back while a summary is
+    computed.
+    """
 
     def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
         """send: sends a request to the worker."""
@@ -36,7 +38,7 @@ class Painting:
         return self._state.summing
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread. Meanwhile, events wait, and so does the worker.
+        """Summarize a long run in a thread. Meanwhile, the events and the worker wait.
 
         then: called before the queued events are applied.
         """

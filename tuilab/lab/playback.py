@@ -1,4 +1,4 @@
-"""The replay of a recorded run in place of a live run."""
+"""Controls the replay of a recorded run, which takes the place of a live run."""
 
 import asyncio
 from collections.abc import Callable
@@ -45,7 +45,9 @@ class Playback:
         )
 
     def command(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of the replay; return False if there is none."""
+        """Carry out a command on the replay (pause, step, seek, speed); return False if there is no
+        replay.
+        """
         if self.replay is None:
             return False
         do(self.replay)
@@ -53,20 +55,22 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return whether the user must confirm that a measurement may replace the replay."""
+        """Return True if the user must confirm that a measurement may replace the replay."""
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared
 
     def to_the_end(self) -> bool:
-        """Show the rest of a stopped run, so that it can be continued; return False if there is none."""
+        """Show the rest of a stopped run, so that the run can be continued; return False if there is no such
+        replay.
+        """
         replay = self.replay
         if replay is None or not replay.stopped or replay.over:
             return False
         return self.command(lambda shown: shown.seek(shown.rounds))
 
     def end(self) -> bool:
-        """End the replay; return False if there is none."""
+        """End the replay; return False if there is no replay."""
         playing, self._playing, self.replay = self._playing, None, None
         if playing is None:
             return False

@@ -22,7 +22,9 @@ class Presets:
     all: tuple[Preset, ...] = ()
     """The documents' presets, followed by the user's, in the order of the list."""
     listed: frozenset[str] = frozenset()
-    """Names that the command line knows too, that is, without presets that were opened only in this lab."""
+    """Names of the presets that the command line also knows. Excludes presets that were opened only in this
+    lab.
+    """
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     own: dict[str, Own] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Presets:
 
 
 def find_preset(words: str) -> Preset:
-    """Return the preset with that name, or the one in the file at that path. Raises InputError."""
+    """Return the preset with that name, or the preset in the file at that path. Raises InputError."""
     return preset_of(words, resolve(words))
 
 
@@ -81,7 +83,7 @@ def preset_of(words: str, subject: Subject) -> Preset:
 
 
 def _read(path: str) -> Preset:
-    """Read a preset file. Raises InputError that describes its problem."""
+    """Read a preset file. Raises an InputError that describes the file's problem."""
     read = read_file(expanded(path))
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))

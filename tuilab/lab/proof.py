@@ -1,5 +1,5 @@
 """Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
-figure is.
+document's figure is.
 
 Measures the recognised preset with one of the lab's workloads; never runs the document's code.
 """
@@ -47,9 +47,9 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "empty": ("plain",),
     "host map": ("serial", "parallel", "in-step"),
 }
-# Larger counts would show nothing new, and the measurement would take minutes.
+# Largest parameter values to measure. Larger values would show nothing new and would take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
-# Maximum ratio at which two times are reported as equal.
+# Maximum ratio of two times that are reported as equal.
 _ALIKE = 1.05
 
 
@@ -70,7 +70,7 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a document's figure is from the actual one on this machine."""
+    """How far a document's figure is from the actual time on this machine."""
 
     code: str
     """Code of the finding."""
@@ -101,7 +101,7 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """Return the recognised preset that shows the pattern: of the right kind, and closest to the finding.
+    """Return the recognised preset that shows the pattern and is closest to the finding in the document.
 
     Also returns in which way the preset is smaller than the document's code, and how many steps one call in
     the document does.
@@ -119,7 +119,8 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
     declaration = find(found.workload).declaration
     known = {variant.name for variant in declaration.variants}
     variants = tuple(name for name in _VARIANTS[pattern] if name in known)
-    # Keras trains in graph mode; the preset runs single ops in the document's mode.
+    # Use graph mode for training, because Keras trains in graph mode; the preset runs single ops in the
+    # document's mode.
     modes = sorted(
         found.arms.modes, key=lambda mode: (mode != "graph") if found.workload == "training" else 0
     )
@@ -148,7 +149,7 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each pattern once and yield a result for each of its findings. Raises WorkerError.
+    """Measure each pattern once, and return a result for each of its findings. Raises WorkerError.
 
     told: called with each result. Without a GPU, uses the CPU if the document asks only for a GPU.
     """
@@ -194,7 +195,9 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run proves about a finding: on the GPU if one took part, else on the CPU."""
+    """Return what a run proves about a finding, from the GPU's times if a GPU took part, else from the
+    CPU's.
+    """
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
         reasons = [arm.reason for arm in result.arms if arm.reason]
@@ -259,7 +262,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Return the time per call of a figure that includes the first call, and the time of a later call."""
+    """Return the time per call that a figure with the first call would show, and the time of a later call."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"

@@ -1,4 +1,4 @@
-"""Questions to the worker, other than requests for runs."""
+"""Sends questions to the worker and receives the answers. Runs are requested elsewhere."""
 
 import asyncio
 import uuid
@@ -17,12 +17,12 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Unanswered(WorkerError):
-    """The worker could not answer; the message gives the reason."""
+    """Raised if the worker could not answer; the message gives the reason."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
-        """Traceback of the user's code; "" if none."""
+        """Traceback of the user's code; "" if there is none."""
 
 
 class RefusedInput(InputError):

@@ -22,7 +22,7 @@ from tuilab.spool import Spool, file_of, folder
 
 RETRY_S = 1.0
 LOOK_S = 2.0
-"""Seconds between checks whether a background run has ended."""
+"""Seconds between checks for the end of a background run."""
 
 
 def shortened(place: str) -> str:
@@ -57,8 +57,8 @@ class RunRecorder:
         """Folder in which workers keep a run until it is in the history; "" if there is none."""
 
     def _find_unattended(self) -> str:
-        """Import runs that workers finished after an earlier lab had ended. Returns the folder in which
-        workers save such runs.
+        """Import runs that workers finished after their lab had ended. Returns the folder in which workers
+        save such runs.
         """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
@@ -112,7 +112,9 @@ class RunRecorder:
         self._look_later(data, place)
 
     def _about(self, run: str) -> str:
-        """Describe the outcome of a run whose lab ended; compute and save its answer."""
+        """Describe the outcome of a run that continued after its lab had ended; compute and save its
+        answer.
+        """
         from tuilab.lab.results import work_out_unattended
 
         line = work_out_unattended(self.store, run, self._state.claims_of)
@@ -160,8 +162,7 @@ class RunRecorder:
         self._recorder.record(event)
 
     def alike(self, run: RunState) -> RunsAlike | None:
-        """Return the range of this run and earlier similar runs on this machine; only for runs without a
-        sweep.
+        """Return the range of this run and earlier similar runs on this machine; sweeps have no such range.
 
         Returns None if no other run exists, or for the user's code, which may change each time.
         """
@@ -250,11 +251,13 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the file that is in use already seemed damaged once."""
+        """True if the file that is in use has already seemed damaged once before."""
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Continue after damage: with the same store if it is intact, else with a new one. Reports which."""
+        """Continue after apparent damage: with the same store if it is intact, else with a new one. Returns
+        False if neither is possible.
+        """
         done = self._recorder.recreate()
         self._look()
         return done

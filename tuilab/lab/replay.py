@@ -21,7 +21,7 @@ MOST = 200
 RUN = "run:"
 """Prefix of a saved run's id in place of a path."""
 LONGEST_S = 0.25
-"""Maximum seconds between two events at normal speed."""
+"""Maximum seconds between two events at normal speed; longer pauses are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
 """Seconds between checks whether the next events may be delivered."""
@@ -40,14 +40,16 @@ class Replay:
     """
 
     def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
-        """parts: consecutive parts of one run. saved: the history has the run, so it can be continued."""
+        """parts: consecutive parts of one run. saved: True if the run is in the history and can therefore be
+        continued.
+        """
         self._parts, self._saved = list(parts), saved
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is one event. Each list contains the start of every part and the end of the last one: the
-        # first in steps, the second in rounds.
+        # A step is one event. Each list contains the start of every part and the end of the last part: the
+        # first list in steps, the second in rounds.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -56,13 +58,13 @@ class Replay:
         self._goal: int | None = None
         self._turned = asyncio.Event()
         self.paused = False
-        """True until `pause`, `step` or `seek` is called."""
+        """True while the replay is paused."""
         self.speed = 1.0
         """Speed relative to the original."""
 
     @property
     def started(self) -> RunStarted | None:
-        """The run's start event; None if the recording lacks it."""
+        """The run's start event; None if the recording does not contain it."""
         return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
@@ -88,17 +90,17 @@ class Replay:
 
     @property
     def continues(self) -> bool:
-        """True if all of a saved run that was stopped is on the screen, so that it can be continued."""
+        """True if the screen shows all of a saved run that had been stopped. Such a run can be continued."""
         return self._at == self._steps[-1] and self.stopped
 
     @property
     def stopped(self) -> bool:
-        """True if the history has the run and the run was stopped."""
+        """True if the run is in the history and had been stopped."""
         ends = [part.status for part in self._parts if isinstance(part, Finished)]
         return self._saved and ends[-1:] == ["cancelled"]
 
     def _part(self, at: int) -> int:
-        """Return the index of the part that contains the step; at the end, the last."""
+        """Return the index of the part that contains the step; at the end, the index of the last part."""
         return min(bisect_right(self._steps, at), len(self._parts)) - 1
 
     async def play(
@@ -164,7 +166,8 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable part has fewer steps than expected, because a single log line replaces its rounds.
+            # An unreadable part has fewer steps than expected, because a single log line takes the place of
+            # its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 
@@ -193,7 +196,7 @@ class Replay:
         self._turned.set()
 
     def step(self, by: int) -> None:
-        """Pause, and move forward or back by that many rounds."""
+        """Pause, and move forward by that many rounds, or back if the number is negative."""
         self.paused = True
         self.seek(self.round + by)
 
@@ -213,7 +216,7 @@ class Replay:
         self._turned.set()
 
     def faster(self, by: int) -> None:
-        """Select the next higher or lower speed."""
+        """Select a higher or lower speed, `by` levels away."""
         at = SPEEDS.index(self.speed) + by
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, at))]
         self._turned.set()

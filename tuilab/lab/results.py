@@ -1,4 +1,6 @@
-"""Results of earlier runs: computed once, saved with the run, and computed again if something changed."""
+"""Provides the results of earlier runs. A result is computed once, saved with its run, and computed again if
+anything that it depends on has changed.
+"""
 
 import hashlib
 import sqlite3
@@ -29,7 +31,7 @@ time.
 
 _decoder = msgspec.json.Decoder(RunResult)
 DRAWN = ("html", "csv")
-"""Formats that need the samples."""
+"""Export formats that need the samples."""
 
 
 @cache
@@ -74,8 +76,8 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
 def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
-    """Compute the result of a run that continued without its lab; return a line about it, or None if the run
-    no longer exists.
+    """Compute the result of a run that continued without its lab; return the run's line for a list, or None
+    if the run no longer exists.
 
     A run that finished gets the tag `UNATTENDED`.
     """
@@ -126,7 +128,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result for sharing: it names the user's code by its file, without folders."""
+    """Return the result in a form for sharing, which names the user's file without its folders."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

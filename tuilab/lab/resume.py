@@ -61,7 +61,7 @@ def request(state: RunState) -> Measure:
         budget=msgspec.structs.replace(state.budget, workers=1),
         sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
         preset=state.preset,
-        # A fresh worker for the same run: its rounds are added to the existing rounds.
+        # Use a fresh worker in the same run; its rounds are added to the existing rounds.
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
@@ -80,7 +80,7 @@ def stopped(state: RunState) -> Measure | None:
 
 
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
-    """Return the request that makes a finished run as precise as `budget` asks, by adding processes.
+    """Return the request that makes a finished run as precise as `budget` requires, by adding processes.
 
     half_width: half of the run's widest interval, relative to its median. An interval narrows with the square
     root of the number of processes, and needs at least six. Returns None if the run is precise enough, has no
@@ -138,7 +138,7 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
     """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
 
-    Returns `closer to ± 2%` if reaching the precision takes more processes than are added at once.
+    Returns `closer to ± 2% …` if the precision takes more processes than can be added at once.
     """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)

@@ -1,4 +1,4 @@
-"""The interface of a runner, as the lab uses it."""
+"""Defines the interface of a runner, as the lab uses it."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -23,7 +23,7 @@ class Runner(Protocol):
         """Start a worker. Does not wait."""
 
     def add(self, host: str) -> object:
-        """Also use a worker on another host, from the next `start` on."""
+        """Use a worker on another host too, from the next `start` on."""
 
     async def send(self, request: Request) -> None:
         """Send a request to the worker."""

@@ -60,7 +60,7 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Save runs from now on, and import those that continued after their lab ended."""
+        """Save runs from now on, and import runs that continued after their lab ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()
@@ -87,7 +87,9 @@ class SavedRuns:
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """Continue a run of this session in the same saved run; return False if the run was not saved."""
+        """Continue a saved run, so that its next events are saved with it; return False if the run was not
+        saved.
+        """
         if self._recorder is None:
             return True
         try:
@@ -99,7 +101,9 @@ class SavedRuns:
             return False
 
     def alike(self, event: Event) -> RunsAlike | None:
-        """Return the range of similar saved runs if the event successfully ends the run on the screen."""
+        """Return the range of results from similar saved runs if the event successfully ends the run on the
+        screen.
+        """
         shown, recorder = self._state.shown, self._recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
         return recorder.alike(shown) if over and recorder is not None and not self._state.summing else None
@@ -124,8 +128,8 @@ class SavedRuns:
     def set_aside(self, error: sqlite3.Error) -> str:
         """Continue after an error that means that the history is damaged.
 
-        Returns what was done; "" if nothing was. If a second read finds the file intact, it stays in use;
-        otherwise it is renamed.
+        Returns a sentence about the measures taken; "" if there were none. If a second read finds the file
+        intact, it stays in use; otherwise it is renamed.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""
@@ -178,7 +182,9 @@ class SavedRuns:
         return await run_in_daemon_thread(load, self.store, run)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return all machines in the history by preset, and why some are missing ("" if none is)."""
+        """Return all machines in the history by preset, and the reason why some are missing ("" if all are
+        present).
+        """
         from tuilab.lab.machines import load
 
         return await run_in_daemon_thread(load, self.store)

@@ -90,7 +90,7 @@ class Settings:
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Return these settings on the hosts of `others`; a user's file stays on this machine.
+        """Return these settings with the hosts of `other`; a user's file stays on this machine.
 
         own: environments of this machine among the hosts.
         """
@@ -105,7 +105,7 @@ class Settings:
 
     @property
     def as_declared(self) -> "Settings":
-        """The preset's original settings, with the same options for opening the file."""
+        """The preset's original settings, but with the current options for opening the file."""
         return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property
@@ -143,12 +143,12 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Return the settings with several parameters changed. Raises the errors of `with_value`."""
+        """Return the settings with several parameter values changed. Raises the errors of `with_value`."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Return the settings with these sizes, or with sizes as close to them as limits and constraints
+        """Return the settings with these sizes, or with the closest sizes that the limits and constraints
         allow.
         """
         found = self
@@ -253,8 +253,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: one for each number and choice, and for dtype, variant and device if there is a
-    choice.
+    """Return the sliders: one for each numeric parameter and each choice, plus dtype, variant and device if
+    there is more than one option.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """
@@ -281,7 +281,7 @@ def controls(
 
 
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
-    """Return a slider for a choice; an unusual selection of arms becomes an extra stop."""
+    """Return a slider for a choice; an arm selection that matches no option becomes an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
     return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
@@ -428,8 +428,8 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 @contextlib.contextmanager
 def _as_typed() -> Iterator[None]:
-    """In an error, name the option as the user types it, not as a preset file does: `device`, not
-    `arms.devices`.
+    """In an error, name the option as the user types it (`device`), not as a preset file names it
+    (`arms.devices`).
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Shows several watched programs, which run on other machines through ssh or are saved pages."""
+"""Shows several watched programs. They run on other machines through ssh, or are saved pages."""
 
 import contextlib
 import os
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program that runs and is watched on another machine, in a terminal there. That machine also makes the
-    program's page.
+    """A program that runs and is watched on another machine, in a terminal there. That machine also builds
+    the program's page.
     """
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
@@ -105,7 +105,7 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """False, because the captured function would be written on the other machine."""
+        """False, because the captured function would be saved on the other machine."""
         return False
 
     @property
@@ -125,7 +125,7 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError, because the captured function would be written on the other machine."""
+        """Raise LookupError, because the captured function would be saved on the other machine."""
         raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -161,7 +161,7 @@ class Several(ShownProgram):
         self.changed()
 
     def _look(self) -> None:
-        """Update the page and all rows; return the same page if nothing changed."""
+        """Update the page and all rows. Keeps the same page object if nothing changed."""
         pages = [self._one.page, *(program.page for program in self.programs)]
         if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
             self._pages, self.page = pages, self._with_all(pages[0])
@@ -176,7 +176,7 @@ class Several(ShownProgram):
 
     @property
     def now(self) -> Page:
-        """The chosen program's page, with the elapsed time."""
+        """The chosen program's page with all rows and the elapsed time."""
         return self._with_all(self._one.now)
 
     def _with_all(self, page: Page) -> Page:
@@ -318,7 +318,7 @@ def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str,
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
     """Forward input and signals until all programs have ended.
 
-    Returns the first exit code that is not 0, or 1 for a lost connection. Call it only from a process's main
+    Returns the first exit code that is not 0, or 1 for a lost connection. Must be called from the main
     thread.
     """
 
@@ -378,7 +378,7 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
-    """Watch a program for a lab on another machine: report on standard output, and read requests from
+    """Watch a program for a lab on another machine: send messages to standard output, and read requests from
     standard input.
 
     folder: the working folder, if it exists. Ends with the program; if the connection to the lab is lost, the

@@ -1,4 +1,4 @@
-"""The interface through which a screen uses a watched program, wherever the program runs."""
+"""Defines the interface through which a screen uses a watched program, wherever the program runs."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,8 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """The data that a screen can show, and the requests that it can make. A program that has ended still has
-    a page, and ignores requests.
+    """The data of a watched program that a screen can show, and the requests that the screen can make. A
+    program that has ended still has a page, but ignores requests.
 
     changed, caught, wrote: callbacks that are called from a thread: after a change, after a capture succeeded
     or failed, and with the program's output.
@@ -29,7 +29,7 @@ class ShownProgram:
 
     @property
     def catches(self) -> bool:
-        """True if a step can be captured from here."""
+        """True if a step of the program can be captured from this screen."""
         return self.running
 
     @property
@@ -60,8 +60,8 @@ class ShownProgram:
     def catch(self, number: int | None = None) -> str:
         """Capture a function as a folder at its next call; return the function's name.
 
-        number: that of a tf.function; None for the step. `caught` receives the outcome. Raises LookupError if
-        there is no such function or no observer, OSError if the disk is full.
+        number: the number of a tf.function; None for the step. `caught` receives the outcome. Raises
+        LookupError if there is no such function or no observer, OSError if the disk is full.
         """
         raise LookupError("the program has ended")
 
@@ -71,7 +71,9 @@ class ShownProgram:
         return ""
 
     def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
-        """Add a trial of the finding's change to the page; return the trial with the program's gain."""
+        """Add the trial of a finding's change to the page; return the trial with the gain for the whole
+        program.
+        """
         return tried
 
     def type(self, text: str) -> None:

@@ -34,7 +34,7 @@ class Reach:
     above: str = ""
     """Why the value cannot be above `high`."""
     between: str = ""
-    """Why the value must be a multiple."""
+    """Why the value must be a multiple of `multiple`."""
 
     def why_not(self, value: Value) -> str:
         """Explain why `value` is not allowed; "" if it is allowed."""
@@ -47,8 +47,8 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return True if a value is within the limits, even if it is not a multiple; always True
-        for a word.
+        """Return True if a value is within the limits, even if it is not an allowed multiple; always True for
+        a word.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
@@ -112,8 +112,8 @@ class Control:
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or even
-    steps, plus both ends.
+    """Return the stops for the arrow keys: every choice, or else powers of two, steps of 1, 2 and 5, or even
+    steps; always with both ends.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
@@ -144,8 +144,8 @@ def _rounds_of(parameter: LogInteger) -> list[int]:
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the stop that is `times` stops above (1) or below (-1) `value`, or the last one if there are
-    fewer.
+    """Return the stop that is `times` stops above (direction 1) or below (-1) `value`, or the last stop if
+    there are fewer.
     """
     there = stops(parameter)
     if value in there:
@@ -197,12 +197,13 @@ def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
 
 def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
     """Return the cell that shows `value` on a track with `cells` cells."""
-    # Round half up, not half to even, so that neighbouring values never swap cells.
+    # Round half up, not half to even, so that a larger value never gets a lower cell.
     return min(cells - 1, math.floor(fraction(parameter, value) * (cells - 1) + 0.5))
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value for a click on a cell: the document's value in that cell, or else the roundest value.
+    """Return the value for a click on a cell: the document's value in that cell, or else the roundest value
+    there.
 
     The value is in the same cell, unless that cell contains no whole number; then it is the nearest whole
     number.

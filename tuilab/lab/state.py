@@ -52,9 +52,9 @@ is waiting.
 """
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""If the user waits longer than this many seconds, the screen shows the wait."""
+"""Seconds. If the user waits longer than this, the screen shows the waiting time."""
 LONG = 50_000
-"""Number of samples above which a thread summarizes the run."""
+"""Number of samples above which the run is summarized in a thread."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """A user's place, to be restored after other presets were measured."""
+    """The place where the user was, to be restored after other presets were measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -113,7 +113,7 @@ class LabState:
     finish: bool = True
     """Whether a run continues to its end after the lab has ended."""
     paced: bool = False
-    """Whether a screen paints the data: the worker waits for the screen after each report."""
+    """True if a screen paints the data. The worker then waits for the screen after each report."""
     settings: Settings | None = None
     """The settings that the next run measures; None before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
@@ -125,8 +125,7 @@ class LabState:
     worker: Worker = field(default_factory=Worker)
     """This machine's measuring process."""
     import_s: float = IMPORT_S
-    """Seconds until a fresh worker has imported TensorFlow: measured on the last worker, or the usual value.
-    """
+    """Seconds until a fresh worker has imported TensorFlow: the last worker's time, or a usual value."""
     machine: Machine | None = None
     """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
@@ -136,11 +135,11 @@ class LabState:
     stage: Stage = field(default_factory=Stage)
     """The activity of the run on the screen, and its start time."""
     sized: Stage = field(default_factory=Stage)
-    """The size that a sweep is measuring, and since when."""
+    """The size that a sweep is measuring, and the time when it began."""
     asked: str = ""
     """Id of the requested run until the run has ended; "" if there is none."""
     asked_at: float = 0.0
-    """Time of the request."""
+    """Time at which that run was requested."""
     wanted: Wanted | None = None
     """A run that is waiting for the worker."""
     ghosts: Ghosts = field(default_factory=Ghosts)
@@ -152,13 +151,13 @@ class LabState:
     guessing: bool = False
     """True while the demo asks for a guess: verdicts are hidden until it reveals the result."""
     replay: str = ""
-    """The replay's label; "" for a live run."""
+    """The label of the replay on the screen; "" for a live run."""
     replay_continues: bool = False
-    """The replay has shown all of a saved run that was stopped, so that the run can be continued."""
+    """True if the replay has shown all of a saved run that had been stopped. Such a run can be continued."""
     beside: bool = False
-    """Whether `sum_up` runs in a thread while the run on the screen is `long`."""
+    """True if `sum_up` must run in a thread while the run on the screen is `long`."""
     summing: bool = False
-    """Whether `sum_up` is running in a thread; no event may be applied while it runs."""
+    """True while `sum_up` runs in a thread. No event may be applied during this time."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 
@@ -202,14 +201,14 @@ class LabState:
         """
         budget, settings = BUDGET[self.budget], self.settings
         asked = settings.arms_on(self.machine) if settings else ()
-        # Arms of a device that the machine does not have end at once.
+        # Arms of a device that the machine lacks end at once, so they cost nothing.
         here_too = {device.name for device in self.machine.devices} if self.machine else set()
         arms = max(1, sum(not here_too or arm.device in here_too for arm in asked))
         sweeps = settings is not None and settings.preset.sweep is not None
         if sweeps or (self.running and self.shown.sweep is not None):
             return f"{budget.name}, ± {100 * budget.precision:.0f}%"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
-        if len(here) > 1:  # the hosts take turns, each in its own processes
+        if len(here) > 1:  # the hosts take turns, so their times add up
             budget = budget_of(budget)
         forked = len(here) < 2 and self.machine is not None and not self.machine.gpus
         how_long = max(1, len(here)) * budget.expected_s(arms, self.import_s, forked)
@@ -237,7 +236,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the current activity sends no reports, so that only the seconds show progress."""
+        """True if the current activity sends no reports, so that only a count of seconds shows progress."""
         if self.replay:
             return False
         starting = self.worker.phase == "starting" or self.wanted is not None
@@ -246,8 +245,8 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Return the seconds that the run on the screen has spent in the same activity; 0 if that is too
-        short to show.
+        """Return the seconds that the run on the screen has spent in its current activity; 0 if too few to
+        show.
         """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
@@ -260,8 +259,8 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Return the request for the current settings, which must exist. slid: whether a slider
-        came to rest.
+        """Return the request for the current settings; a preset must have been chosen. slid: True if a slider
+        that came to rest caused the request.
         """
         settings = self.settings
         assert settings is not None
@@ -309,14 +308,16 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Expect the events of that run. earlier: state of the run that it continues."""
+        """Get ready for the events of that run. earlier: state of the run that it continues."""
         self.replay = ""
         if request.id != self.shown.run:
             self._pending[request.id] = earlier or RunState()
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
-        """Return the command line for what the screen shows. Settings must exist."""
+        """Return the command line that measures the settings on the screen. A preset must have been
+        chosen.
+        """
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
         named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
@@ -370,7 +371,9 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """True if the settings next to a replay belong to its preset, which may be unknown to this lab."""
+        """True if the current settings belong to the replay's preset. False if this lab does not know that
+        preset.
+        """
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
@@ -382,7 +385,7 @@ class LabState:
 
     @property
     def undecided(self) -> str:
-        """Why the run on the screen decides none of its preset's claims; "" if it decides one."""
+        """Why the run on the screen cannot decide its preset's claims; "" if it can."""
         if self.guessing:
             return "guess first"
         if self.shown.running:
@@ -411,7 +414,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return `result` with placement rows. Raises ValueError without a run."""
+        """Return `result` with placement rows. Raises ValueError if there is no run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -502,7 +505,7 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """Note a worker's exit.
+        """Record that a worker has exited.
 
         The supervisor starts a new worker, unless the worker died before it was ready.
         """
@@ -596,7 +599,7 @@ def sizes_to_measure(state: RunState) -> Sequence[int]:
 
 
 def _first_called(state: RunState) -> bool:
-    """Return whether one arm has been called so far, and none has been timed in a round."""
+    """Return True if exactly one arm has been called so far, and none has been timed in a round."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
 

@@ -26,7 +26,7 @@ from tuilab.program.gains import gain_of_step
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a captured step. name: the name of the change in `tuilab.worker.changed_step`.
+    """A change to a captured step. name: the change's name in `tuilab.worker.changed_step`.
 
     agrees: the largest relative difference between results that counts as a rounding error.
     """
@@ -66,7 +66,7 @@ class _Run(msgspec.Struct):
 
 
 class TrialError(Exception):
-    """The step could not be measured with or without the change; the message gives the reason."""
+    """Raised if the step could not be measured with or without the change; the message gives the reason."""
 
 
 def can_try(finding: Bottleneck) -> bool:
@@ -77,7 +77,7 @@ def can_try(finding: Bottleneck) -> bool:
 def refusal(finding: Bottleneck, page: Page) -> str:
     """Explain why the change does not apply to the program as it is; "" if it does.
 
-    Tracing a step that runs op by op would run its Python code once more, and would repeat its side effects.
+    Tracing a step that runs op by op would run its Python code once more and repeat its side effects.
     """
     if finding.first and (not finding.preset or finding.code == "eager-step"):
         return finding.first[0]

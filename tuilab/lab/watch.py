@@ -48,16 +48,18 @@ MOST_READ = 12
 time.
 """
 READING, LEAST_READ = 0.03, 2
-"""Reading the profiler windows may take at most this share of the program's CPU time, but this many windows
-of each kind of step are read in any case.
+"""Reading the profiler windows may take at most the share `READING` of the program's CPU time. At least
+`LEAST_READ` windows of each kind of step are read in any case.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Minimum time between two pages of a live program: in seconds, and as a multiple of the time that making a
-page takes.
+"""Minimum time between two updates of a live program's page: in seconds, and as a multiple of the time that
+an update takes.
 """
 TAIL = 2**16
-"""Number of output bytes to search for the last lines: a progress bar writes much output into one line."""
+"""Number of output bytes to search for the last lines. It is large because a progress bar writes much output
+into one line.
+"""
 MOST_SHOWN = 5_000
 """Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
@@ -76,7 +78,7 @@ class WatchOptions:
     share: float = 0.02
     once: bool = False
     card: str = ""
-    """The GPU for the bound, `h100`; "" for the default."""
+    """The GPU for which to compute a bound, such as `h100`; "" for the default GPU."""
 
     def words(self) -> str:
         """Format the options for the observer."""
@@ -111,7 +113,7 @@ class Watched:
     devices: Devices = field(default_factory=Devices)
     _messages: int = 0
     _built: tuple[object, Page] | None = None
-    """The latest page of a program that has ended, after the facts that decide it."""
+    """The facts from which the latest page of an ended program was built, and that page."""
 
     def sample(self) -> None:
         """Sample the devices if the program makes steps and the last sample is at least a second old."""
@@ -147,8 +149,8 @@ class Watched:
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
-        """Read new profiler windows as far as the CPU time allows; the first, the last and the middle ones
-        come first.
+        """Read as many new profiler windows as the CPU time limit allows, starting with the first, the last
+        and the middle window.
         """
         for number, files in self.files.items():
             process = self.processes[number]
@@ -178,7 +180,7 @@ class Watched:
             self.faults.append(why)
 
     def beside(self) -> None:
-        """Inspect the machine, to explain problems with its GPUs."""
+        """Inspect the machine to explain problems with its GPUs."""
         self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
 
     @property
@@ -187,7 +189,7 @@ class Watched:
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """Return the current page. If the program has ended, build it only once for the same facts."""
+        """Return the current page. If the program has ended, builds the page only once for the same facts."""
         windows = sum(len(process.windows) for process in self.processes.values())
         seen = self._messages, windows, tuple(self.faults), self.place
         facts = self.exit_code, self.ended, seen, self.chosen, tuple(self.tried.items())
@@ -219,7 +221,7 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Order the indices so that any number of the first ones covers the whole range: ends, middle,
+    """Order the indices so that the first few always cover the whole range: both ends, the middle, then the
     quarters.
     """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
@@ -313,7 +315,8 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # For a long program, drawing the page takes long and competes with the program for CPU time.
+            # If the program has run for long, building the page takes long and competes with the program for
+            # CPU time.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
@@ -362,7 +365,7 @@ class Watching(ShownProgram):
 
     @property
     def python(self) -> str:
-        """The program's Python; "" for the lab's own."""
+        """The Python interpreter of the program; "" for the lab's own."""
         hello = self.program.busiest.hello if self.program.busiest is not None else None
         own = hello is None or os.path.realpath(hello.executable) == os.path.realpath(sys.executable)
         return "" if own or hello is None else hello.executable
@@ -405,7 +408,9 @@ class Watching(ShownProgram):
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """Give the program our terminal after the screen has closed; return when the program ends."""
+        """Give the program this process's terminal after the screen has closed; return when the program
+        ends.
+        """
         if self.hosted is not None:
             self.changed = lambda: None
             self.hosted.hand_over()
@@ -446,8 +451,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Inspect the machine; if TensorFlow sees none of its GPUs, run the doctor with the program's Python and
-    environment.
+    """Inspect the machine. If TensorFlow sees none of its GPUs, also run the doctor with the program's Python
+    and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -496,7 +501,7 @@ def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the user's source files, by their names in the events."""
+    """Return the text of the user's source files, by the file names in the events."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
