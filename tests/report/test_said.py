@@ -126,7 +126,7 @@ def test_a_watched_program_is_printed():
         "",
         "input-bound  train.py:12",
         "  83% of a step waits for input",
-        "  fixing it speeds up the program at most 6.00×",
+        "  fixing it speeds up the program by at most 6.00×",
         "  change: add prefetch",
         "",
         "ops of a step:",
@@ -153,15 +153,16 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
         code="eager-step", message="", file="train.py", line=3, share=0.95, gain_at_most=20.0,
         gain_ci95=(10.0, 100.0), program_share=24 / 29, saves_s=24.0,
     )  # fmt: skip
-    assert gained(found) == "saves about 24.0 s and speeds up the program about 5.80× and at most 7.27×"
+    assert gained(found) == "saves about 24.0 s and speeds up the program by about 5.80× and at most 7.27×"
     alone = replace(found, gain_ci95=None)
     assert (
-        gained(alone) == "saves about 24.0 s and speeds up the program at most 5.80×, the step at most 20.0×"
+        gained(alone)
+        == "saves about 24.0 s and speeds up the program by at most 5.80×, the step by at most 20.0×"
     )
     half = replace(found, share=0.5, gain_at_most=2.0, gain_ci95=(1.8, 3.6), program_share=0.33, saves_s=9.3)
-    assert gained(half).endswith("the step about 2.00× and at most 3.60×"), "half of a step is 2x"
+    assert gained(half).endswith("the step by about 2.00× and at most 3.60×"), "half of a step is 2x"
     uncertain = replace(found, code="xla-off")
-    assert gained(uncertain) == "saves at most 24.0 s and speeds up the program at most 7.27×"
+    assert gained(uncertain) == "saves at most 24.0 s and speeds up the program by at most 7.27×"
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():

@@ -142,7 +142,7 @@ def first_words(lab_state: LabState) -> str:
         return QUESTION
     if len(kinds) < 2 or (machine is not None and not machine.gpus):
         return f"{QUESTION} {{presets.open}} measures {where} and shows how long a call takes, and why."
-    text = "which wins at which size" if settings.preset.sweep else "which wins, by how much"
+    text = "which wins at which size" if settings.preset.sweep else "which wins and by how much"
     return f"{QUESTION} {{presets.open}} times {where} and reports {text}, with its uncertainty."
 
 

@@ -197,7 +197,7 @@ CLEARLY = 1.05
 
 
 def gained(finding: Bottleneck) -> str:
-    """Return `saves about 3.20 s and speeds up the program at most 1.1×, the step at most 21.5×`.
+    """Return `saves about 3.20 s and speeds up the program by at most 1.1×, the step by at most 21.5×`.
 
     If the program's maximum speedup is larger than the saved seconds alone would give, the text names both.
     """
@@ -212,7 +212,7 @@ def gained(finding: Bottleneck) -> str:
     expected = expected_gain(finding)
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:
         program = f"about {times(expected)} and {program}"
-    gains = [f"the program {program}"] if program else []
+    gains = [f"the program by {program}"] if program else []
     if most.step:
         bound = finding.gain_at_most or most.step
         expected_step = (
@@ -220,7 +220,7 @@ def gained(finding: Bottleneck) -> str:
             if most.step > CLEARLY * bound and finding.code not in UNCERTAIN
             else ""
         )
-        gains += [f"the step {expected_step}at most {times(most.step)}"]
+        gains += [f"the step by {expected_step}at most {times(most.step)}"]
     if gains:
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""

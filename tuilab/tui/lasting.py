@@ -60,7 +60,7 @@ NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 5.6 and 8.3.117). The parser would treat each of their characters as a typed one.
 """
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""Matches the possible start of such a sequence. Its rest must arrive before it can be passed on."""
+"""Matches the possible start of such a sequence, which is held back until the rest arrives."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 

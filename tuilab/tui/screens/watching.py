@@ -287,7 +287,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
                 with Horizontal(id="view-account"):
                     yield Kinds()
                     yield self.account
-        with framed(Container(id="last"), "Last lines"):
+        with framed(Container(id="last"), "Last output"):
             yield Output(self.watching.output)
         yield KeyBar()
         yield Small()
@@ -590,8 +590,8 @@ class Findings(Table[Bottleneck]):
     """The findings, each with its trial and the preset that demonstrates it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "try the change", id="table.select"),
-        Binding("p", "screen.preset", "open its preset", id="table.preset"),
+        Binding("enter", "select", "try it", id="table.select"),
+        Binding("p", "screen.preset", "open preset", id="table.preset"),
     ]
 
 

@@ -68,7 +68,9 @@ def able(state: RunState, viewing: ViewOptions) -> set[str]:
 
 
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
-    """Return the current run's result with the drawn arms, folded by `folded`; None without a run."""
+    """Return the current run's result with only the drawn arms, merged by `rows.folded`; None if there is no
+    run.
+    """
     result = lab_state.result()
     return (
         replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))

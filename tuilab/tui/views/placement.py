@@ -31,7 +31,9 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Identify the shown placement: return its run, and the number of its rows so far."""
+    """Return the run of the shown placement, and its number of rows so far. A change in either requires a
+    redraw.
+    """
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 

@@ -200,12 +200,16 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """Return the column for an x value; values far outside stay outside."""
+        """Return the column for an x value. A value outside the limits gives a column outside the plot, at
+        most one width away.
+        """
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """Return the row for a y value, counted from the top; values far outside stay outside."""
+        """Return the row for a y value, counted from the top. A value outside the limits gives a row outside
+        the plot, at most one height away.
+        """
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
 

@@ -21,9 +21,7 @@ SAMPLED = 200
 """Number of evenly spaced rows that determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
-"""Cells that a column without a fixed width keeps as long as a column with a fixed width is wider
-than that.
-"""
+"""Width in cells to which columns without a fixed width shrink before those with a fixed width shrink."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ of the row under the cursor, and the number of rows.
         Binding("home", "move(-1000000000)", "first row", show=False, id="table.first"),
         Binding("end", "move(1000000000)", "last row", show=False, id="table.last"),
         Binding("enter", "select", "open", show=False, id="table.select"),
-        Binding("O,shift+o", "order", "sort by the next column", id="table.order"),
+        Binding("O,shift+o", "order", "sort", id="table.order"),
         Binding("I,shift+i", "turn", "reverse the order", show=False, id="table.turn"),
     ]
 
