@@ -73,7 +73,7 @@ def _sign(ratio: Location, level: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One sign change. Sizes are in the axis's unit.
+    """One change of the faster arm along the axis. Sizes are in the axis's unit.
 
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
     `at`. curvature: distance (as a log of size) from `at` to the result of other interpolations, which the

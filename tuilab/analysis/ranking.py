@@ -42,7 +42,7 @@ class Ranking:
     """True if arms were left out because they could not be compared."""
 
     def runner_up(self, point: int) -> ArmState:
-        """Return the fastest arm on another kind of device than the tied ones, or else the next arm."""
+        """Return the fastest arm on a kind of device that no tied arm used, or else the next arm."""
         behind = [arm for arm in self.arms if arm not in self.tied]
         here = {family_of(arm, point) for arm in self.tied}
         return next((arm for arm in behind if family_of(arm, point) not in here), behind[0])

@@ -582,7 +582,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
-    """Judge a share for the work of a host library.
+    """Judge a claim about the share of a phase if a host library does the work.
 
     Its time was measured here, and copies cannot be slower than the slowest link.
     """

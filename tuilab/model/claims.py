@@ -106,9 +106,9 @@ class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
     axis: str
     """The swept parameter."""
     low: int
-    """The smallest size."""
+    """Lower end of the claimed range of sizes."""
     high: int
-    """The largest size."""
+    """Upper end of the claimed range of sizes."""
 
 
 class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):

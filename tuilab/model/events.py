@@ -499,7 +499,7 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
 
     status: Ending
     message: str = ""
-    """Why it failed, in a sentence."""
+    """Why the run failed, in a sentence."""
     detail: str = ""
     """A traceback, if there is one."""
     elapsed_s: Seconds = 0.0

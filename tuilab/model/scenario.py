@@ -68,7 +68,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One or two axes. With `refine`, the sweep bisects one axis around a crossover."""
 
     axes: tuple[Axis, ...]
-    """One or two."""
+    """The sweep's axes, one or two."""
     refine: bool = True
     """Whether to bisect one axis around a crossover until the interval is narrow."""
 

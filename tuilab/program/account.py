@@ -97,7 +97,9 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
 
 
 def _words(row: AccountRow) -> str:
-    """Return the kind of time in words. The program's start and end are named apart from unknown time."""
+    """Return the kind of time in words. The program's start and end have names of their own, to separate them
+    from unknown time.
+    """
     return row.function if _outside(row) else WORDS[row.kind]
 
 

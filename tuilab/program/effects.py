@@ -47,7 +47,7 @@ class Effect:
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
-    """Return the effects of the step at a line other than its ops, without duplicates, in source order.
+    """Return the effects that the step at a line has besides its ops, without duplicates, in source order.
 
     The step is the innermost loop or function around that line. Follows calls by name to the user's own
     functions.

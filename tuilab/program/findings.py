@@ -564,8 +564,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # Measure up to the last call: later time, such as that of the program's exit, does not belong to these
-    # functions.
+    # Measure up to the last call: later time, such as the program's exit, does not belong to these functions.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return

@@ -188,7 +188,7 @@ class Process:
     wall: float = 0.0
     """Seconds that `spent` covers."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
-    """First and last second, in terms of `wall`, at which a kind of time was reported for a line."""
+    """By kind of time and line: the values of `wall` when this time was first and last reported."""
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer, and of the whole process."""
@@ -316,7 +316,7 @@ class Process:
         return "keras" if library else "tf.function"
 
     def durations(self) -> Mapping[int, float]:
-        """Return the seconds from the start of each step to that of the next, by the step's number.
+        """Return the seconds from the start of each step to the start of the next, by the step's number.
 
         Excludes steps inside a profiler window and steps that traced, unless there are no others.
         """

@@ -30,7 +30,9 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Graphs that are alternatives, of which a call runs only one, or that repeat counted work."""
+"""Names of graphs that are not counted: branches, of which a call runs only one, and graphs that repeat
+counted work.
+"""
 KNOWN = 0.5
 """A bound is given only if the work is known for at least this share of the time spent in graphs."""
 MOST_NAMED = 20

@@ -96,7 +96,7 @@ class Steps:
 
 
 def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
-    """Return the steps per call of each Keras method, as far as known."""
+    """Return the steps per call of each Keras method for which they are known."""
     methods = {site.at: site.call for site in sites if site.call in METHODS}
     steps: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
