@@ -81,7 +81,9 @@ class Nvml:
         try:
             self._lib.nvmlInit()
         except self._lib.NVMLError as error:
-            raise NvmlUnavailable(f"no GPU figures: NVML says “{sanitize_line(str(error), 200)}”") from None
+            raise NvmlUnavailable(
+                f"no GPU figures: NVML reports “{sanitize_line(str(error), 200)}”"
+            ) from None
         self._counters: dict[int, tuple[float, int, int]] = {}
         self._looked: dict[int, float] = {}
         try:
@@ -89,7 +91,9 @@ class Nvml:
             self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
         except self._lib.NVMLError as error:
             self.close()
-            raise NvmlUnavailable(f"no GPU figures: NVML says “{sanitize_line(str(error), 200)}”") from None
+            raise NvmlUnavailable(
+                f"no GPU figures: NVML reports “{sanitize_line(str(error), 200)}”"
+            ) from None
 
     def close(self) -> None:
         """End the session."""

@@ -351,7 +351,7 @@ def mig(machine: Machine):
     "GPU fallen off the bus (Xid 79)",
     "gpu-lost",
     "sudo reboot  # if it is lost again, check its power, temperature and slot",
-    "the GPU has fallen off the bus: NVML says “GPU is lost”",
+    "the GPU has fallen off the bus: NVML reports “GPU is lost”",
 )
 def lost(machine: Machine):
     """JosephKJ/OWOD#81, rossumai/nvgpu#6."""

@@ -1,9 +1,10 @@
-"""All causes that the doctor knows, each a function of the findings, in the order in which they are tried.
+"""All causes that the doctor knows, in the order in which they are tried. Each is a function of the
+findings.
 
-`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does
-not work. Only the first match of each layer is reported, because later ones follow from it. Layers are in the
-order of repair. A cause's docstring states the cause. To add one, write its function in the right position
-(see docs/doctor.md).
+`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU
+does not work. Only the first match of each layer is reported, because later ones follow from it. Layers
+are in the order in which to fix them. A cause's docstring states the cause. To add one, write its
+function in the right position (see docs/doctor.md).
 """
 
 import os
@@ -48,7 +49,7 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
 
 
 def diagnose(findings: Findings) -> tuple[Cause, ...]:
-    """Return the cause first, and then the next obstacles. Never empty."""
+    """Return the main cause, followed by the causes in other layers. Never empty."""
     found: dict[str, Cause] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):
@@ -207,7 +208,7 @@ def gpu_lost(f: Findings) -> Cause | None:
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):
         return None
-    evidence = "NVML says “GPU is lost”" if told else f"{dead[0]} gives {f.kernel.unopened[dead[0]]}"
+    evidence = "NVML reports “GPU is lost”" if told else f"{dead[0]} gives {f.kernel.unopened[dead[0]]}"
     fix = fixes.on_host(f, "sudo reboot")
     fix += "" if f.container.kind else "  # if it is lost again, check its power, temperature and slot"
     return Cause("gpu-lost", f"the GPU has fallen off the bus: {evidence}", fix)
@@ -220,7 +221,7 @@ def container_lost_gpu(f: Findings) -> Cause | None:
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
     if not f.container.kind or not (refused or unknown):
         return None
-    evidence = f"{refused[0]} exists, but access is denied" if refused else "NVML says “Unknown Error”"
+    evidence = f"{refused[0]} exists, but access is denied" if refused else "NVML reports “Unknown Error”"
     cause = f"this {f.container.kind} container has lost its GPU: {evidence} (after `systemctl daemon-reload`"
     return Cause("container-lost-gpu", f"{cause} on the host, for example)", fixes.restart_container(f))
 
@@ -306,7 +307,7 @@ def too_old(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def fabric_not_ready(f: Findings) -> Cause | None:
-    """The GPUs wait until all NVLinks are up; with NVSwitches, the fabric manager sets these up."""
+    """The GPUs wait until all NVLinks are up; with NVSwitches, the fabric manager sets them up."""
     if f.init != cuda_errors.SYSTEM_NOT_READY:
         return None
     if f.kernel.fabric_manager:
@@ -560,9 +561,9 @@ def _mislaid(library: Library) -> bool:
 
 
 def _missing(f: Findings) -> dict[str, str]:
-    """Return required libraries that do not load, with the loader's reason.
+    """Return the required libraries that do not load, each with the loader's reason.
 
-    If TensorFlow itself tried to open them, its messages decide, otherwise our own test.
+    If TensorFlow itself tried to open them, its messages decide; otherwise the doctor's own test decides.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -649,7 +650,7 @@ def gpu_too_old(f: Findings) -> Cause | None:
 
 @without_gpu("device")
 def too_few_cores(f: Findings) -> Cause | None:
-    """TensorFlow ignores a GPU that has far fewer cores than another."""
+    """TensorFlow ignores a GPU that has far fewer cores than another GPU in the machine."""
     found = f.tensorflow.log.groups("few-cores")
     if not found:
         return None
@@ -659,7 +660,7 @@ def too_few_cores(f: Findings) -> Cause | None:
 
 @without_gpu("silent")
 def tensorflow_silent(f: Findings) -> Cause | None:
-    """TensorFlow's child process did not finish in time, or died after the import."""
+    """The child process that runs TensorFlow did not finish in time, or died after the import."""
     listing = f"{f.python} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
     if f.tensorflow.hung:
         cause = f"TensorFlow did not answer in time while {f.tensorflow.hung}"
@@ -672,7 +673,7 @@ def tensorflow_silent(f: Findings) -> Cause | None:
 
 @without_gpu("unknown")
 def unexplained(f: Findings) -> Cause | None:
-    """No other cause applies. The message lists the known facts, and how to see all of TensorFlow's log."""
+    """No other cause applies. The message lists the known facts and how to see TensorFlow's full log."""
     listed = f.tensorflow.listed
     if listed and listed.error:
         what = f"TensorFlow cannot list its devices: {listed.error}"
@@ -702,7 +703,7 @@ def _capability(text: str) -> tuple[int, int] | None:
 
 
 def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
-    """Return the compute capabilities in the build as machine code (`sm`) or PTX (`compute`):
+    """Return the compute capabilities for which the build has machine code (`sm`) or PTX (`compute`):
 
     `sm_89` → (8, 9).
     """
@@ -715,8 +716,7 @@ def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
 def gpu_older_than_build(f: Findings) -> Cause | None:
     """The GPU is listed, but the build has neither machine code nor PTX for it.
 
-    In this case too, TensorFlow announces that it compiles PTX, but PTX runs only on newer GPUs, never on
-    older ones.
+    TensorFlow still announces that it compiles PTX, but PTX runs only on newer GPUs, never on older ones.
     """
     built = sorted(_built(f, "sm") + _built(f, "compute"))
     old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]
@@ -880,7 +880,7 @@ def work_fails(f: Findings) -> Cause | None:
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Cause | None:
-    """Only the lab sees the GPU, because tuilab opens libraries by path that TensorFlow does not find."""
+    """Only tuilab sees the GPU, because it opens by path the libraries that TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None

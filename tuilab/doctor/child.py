@@ -1,7 +1,7 @@
 """Makes driver and library calls that may hang or crash, outside the doctor's own process.
 
 `python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints each new fact at once as a JSON
-line, so that a hang does not lose the facts found before it. `at` names the next step.
+line, so that a hang does not lose the facts found before it. The key `at` names the next step.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ ATTRIBUTE_MAJOR, ATTRIBUTE_MINOR = 75, 76
 
 
 def tell(**known: Any) -> None:
-    """Print one line immediately."""
+    """Print the facts as one JSON line, and flush it."""
     print(json.dumps(known), flush=True)
 
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 LIMIT = 1 << 20
-"""Maximum bytes read of a table, in case the file is damaged."""
+"""Maximum number of bytes to read from a table, in case the file is damaged."""
 
 DT_NULL, DT_STRTAB, DT_RPATH, DT_RUNPATH = 0, 5, 15, 29
 

@@ -87,8 +87,8 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""The findings to show, each with its probe's name and the function that formats it. TensorFlow's own probes
-and the sandbox's come after these.
+"""The findings to show: (field of `Findings`, name of the probe, function that formats it). The probes of
+TensorFlow and of the sandbox follow these.
 """
 
 
@@ -125,7 +125,7 @@ LONGER = "longer"
 
 
 class Unanswered(str):
-    """Used in place of a finding if a probe gave none, with the reason."""
+    """Replaces the finding of a probe that returned none; holds the reason."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tuilab.model.doctor import ListedGpu
 
 @dataclass(frozen=True)
 class Findings:
-    """One finding per probe. A probe that gave none has an empty finding and its name in `silent`."""
+    """One finding per probe. If a probe has no result, its finding is empty and its name is in `silent`."""
 
     python: str = "python"
     packages: Packages = field(default_factory=Packages)
@@ -42,7 +42,8 @@ class Findings:
 
     @property
     def init(self) -> int | None:
-        """cuInit's result from our own call, or else from TensorFlow's message; None if neither is known.
+        """The result of cuInit, from the doctor's own call, or else from TensorFlow's message; None if
+        neither is known.
 
         TensorFlow reports 303 if the library cannot be opened.
         """
@@ -57,17 +58,17 @@ class Findings:
 
     @property
     def libcuda_missing(self) -> bool:
-        """True if the loader finds no libcuda, according to our own test or TensorFlow's."""
+        """True if the loader finds no libcuda, according to the doctor's own test or TensorFlow's."""
         if self.libcuda.is_loaded or self.libcuda.hung or self.libcuda.crashed:
             return False
         return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
 
     @property
     def driver_works(self) -> bool:
-        """True if cuInit succeeds and the driver counts a device, or if no finding contradicts this."""
+        """True if cuInit succeeds and finds a device, or if no finding contradicts this."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property
     def kernel_absent(self) -> bool:
-        """True if the kernel has no NVIDIA driver, and there is no device file for one either."""
+        """True if the kernel has no NVIDIA driver and there is no NVIDIA device file either."""
         return not self.kernel.loaded and not self.kernel.nodes

@@ -17,7 +17,7 @@ def pip(f: Findings, action: str) -> str:
 
 
 def with_cuda(f: Findings) -> str:
-    """Return the requirement for TensorFlow of the installed series with its CUDA wheels, in quotes."""
+    """Return the quoted pip requirement for the installed TensorFlow series with its CUDA wheels."""
     series = ".".join(f.packages.version.split(".")[:2]) if f.packages.version.count(".") else SERIES
     return f'"tensorflow[and-cuda]=={series}.*"'
 
@@ -52,8 +52,8 @@ NVCC_WHEEL = "nvidia-cuda-nvcc-cu12"
 
 
 def ptxas(f: Findings) -> str:
-    """Return the command that makes ptxas available to XLA: its wheel on the PATH, or an installation of the
-    wheel.
+    """Return the command that makes ptxas available to XLA: it adds the installed wheel to PATH, or else
+    installs the wheel.
     """
     home = f.packages.tensorflow_home
     if home is not None and NVCC_WHEEL in f.packages.wheels:

@@ -22,7 +22,7 @@ SIGNING_KEYS = (
     "/var/lib/dkms/mok.pub",
     "/etc/pki/akmods/certs/public_key.der",
 )
-"""Folders in which Ubuntu, Debian's DKMS and Fedora's akmods keep their module signing keys."""
+"""Signing keys for kernel modules, as stored by Ubuntu, Debian's DKMS and Fedora's akmods."""
 
 FABRIC_MANAGER = "nv-fabricmanage"
 """Name of nv-fabricmanager in /proc, where process names are cut to 15 characters."""
@@ -67,8 +67,8 @@ class KernelDriver:
 
 
 def parse_version(text: str) -> str:
-    """Return the version from a driver's line, `NVRM version: … Kernel Module 570.86.15 …`; the whole line if
-    there is none.
+    """Return the version in a driver's line, `NVRM version: … Kernel Module 570.86.15 …`; the whole line
+    if it contains no version.
     """
     match = _VERSION.search(text)
     return match[1] if match else sanitize_line(text.strip(), 100)

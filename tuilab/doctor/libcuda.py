@@ -29,9 +29,9 @@ class CudaDevice:
 class Libcuda:
     """The library's answers. path: empty if it could not be opened; `error` has the reason.
 
-    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA that this
-    driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended if it
-    crashed.
+    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA version
+    that this driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the
+    child ended if it crashed.
     """
 
     path: str = ""
@@ -79,7 +79,7 @@ def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
-    """Parse the child's output and how it ended."""
+    """Build the finding from the child's output and exit status."""
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
@@ -121,6 +121,6 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """Return the finding without CUDA_VISIBLE_DEVICES, in a sentence."""
+    """Return the finding of `look_unhidden` in a sentence."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

@@ -49,7 +49,8 @@ WANTED = (
     Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
     Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
 )
-"""Libraries that TensorFlow 2.21 opens by name, from its `dso_loader` log with stub libraries.
+"""Libraries that TensorFlow 2.21 opens by name, according to a `dso_loader` log recorded with stub
+libraries.
 
 All versions since 2.16 open the same libraries, except for cuDNN.
 """
@@ -115,7 +116,7 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
 def read(
     facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
 ) -> Libraries:
-    """Parse the child's output and how it ended."""
+    """Build the finding from the child's output and exit status."""
     found = []
     for wanted in every:
         said = facts.get(wanted.soname)
@@ -177,7 +178,9 @@ FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (f
 
 
 def _why(missing: Sequence[Library], lead: str) -> list[str]:
-    """Return the missing libraries in one phrase, followed by those that fail for another reason."""
+    """Return phrases: one for all missing libraries, then one for each library that fails for another
+    reason.
+    """
     absent = [
         library.wanted.soname + FOR[library.wanted.need]
         for library in missing

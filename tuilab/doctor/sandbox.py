@@ -14,8 +14,8 @@ NAME = "model sandbox"
 
 @dataclass(frozen=True)
 class Sandbox:
-    """version: of Landlock, 0 without it. libcuda: its answers in a confined process; None if the machine has
-    no device file of a GPU, or no Landlock.
+    """Results of the sandbox test. version: Landlock's version, 0 if the kernel has none. libcuda: what
+    libcuda reports in a confined process; None if the machine has no GPU device file or no Landlock.
     """
 
     version: int = 0

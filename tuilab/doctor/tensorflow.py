@@ -43,7 +43,7 @@ class TensorFlow:
 
     @property
     def pluggable(self) -> bool:
-        """True if the GPUs come from a plug-in, because a build without CUDA lists them without a compute
+        """True if a plug-in provides the GPUs: the build has no CUDA, and no listed GPU has a compute
         capability.
         """
         built = self.built is not None and not self.built.cuda
@@ -75,9 +75,10 @@ COMPILING_S = 120.0
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from PTX.
+    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from
+    PTX.
 
-    wait: called with the extra seconds before they are waited for.
+    wait: called with the number of extra seconds before the wait starts.
     """
 
     def more(ran: children.Ran) -> float:
@@ -91,7 +92,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    """Parse the child's output and how it ended."""
+    """Build the finding from the child's output and exit status."""
     begun = "starting"
     stages = []
     for line in ran.out.splitlines():
@@ -137,7 +138,7 @@ def _import(found: TensorFlow) -> Probe:
     if imported.error:
         return Probe(name, "fail", sanitize_line(imported.error, 300))
     text = "; ".join(found.log.lines[:3])
-    detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it says: {text}" if text else "")
+    detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it reports: {text}" if text else "")
     return Probe(name, "warn" if text else "ok", sanitize_line(detail, 500))
 
 
