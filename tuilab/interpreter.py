@@ -211,7 +211,8 @@ def describe_same(every: Sequence[Environment]) -> str:
         key = (one.folder, one.settings)
         if key in seen:
             return (
-                f"{seen[key]} and {one.name} are the same environment: any difference between them is chance"
+                f"{seen[key]} and {one.name} are the same environment: "
+                "any difference between them is due to chance"
             )
         seen[key] = one.name
     return ""

@@ -112,7 +112,7 @@ def test_invalid_names_and_paths_are_refused(words: list[str], expected: str):
 
 
 def test_two_names_for_one_environment_are_reported():
-    same = "a and b are the same environment: any difference between them is chance"
+    same = "a and b are the same environment: any difference between them is due to chance"
     assert describe_same(environments(["a=.", "b=."])) == same
     assert describe_same(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
 

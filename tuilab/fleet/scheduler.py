@@ -15,7 +15,7 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for a node if there are none."""
+"""Seconds to wait for a node to appear if there are none."""
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3

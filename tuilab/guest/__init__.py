@@ -45,7 +45,7 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),
         "VIRTUAL_ENV": folder,
         "PYTHONDONTWRITEBYTECODE": "1",
-        # Use existing bytecode.
+        # An empty prefix makes Python use existing bytecode.
         "PYTHONPYCACHEPREFIX": "",
         COMPILED: os.pathsep.join(filter(None, map(_home, PACKAGES))),
         **environment_variables(folder, variables),

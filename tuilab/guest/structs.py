@@ -240,7 +240,7 @@ def _rebuild(cls, fields):
     return cls(**fields)
 
 
-# Writing
+# Encoding
 
 
 def _write(value, out):
@@ -294,7 +294,7 @@ def _mapping(pairs, out):
     out.append("}" if begin == "," else "{}")
 
 
-# Reading
+# Decoding
 
 
 def _wrong(value, expected, path):

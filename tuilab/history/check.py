@@ -59,7 +59,8 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
-    """Verify a whole history: SQLite's own check, every event, every piece, and the totals of each run.
+    """Verify a whole history: SQLite's own check, every event, every piece of packed rounds, and the
+    totals of each run.
 
     at: called with the number of runs done and the total. Raises OSError if the file cannot be opened.
     """

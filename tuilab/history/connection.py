@@ -1,4 +1,5 @@
-"""The only module that opens a history's files: through SQLite connections, which it counts.
+"""The only module that opens a history's files. It opens them through SQLite connections, and counts
+these.
 
 While a connection is open, no other code opens `history.db` or the files next to it (see `model.held`).
 """

@@ -104,8 +104,8 @@ class _Staged:
 
 
 def import_left(store: Store, file: Path) -> list[str]:
-    """Import a run that a worker left, even if its file is cut off; return the ids of runs that gained
-    rounds.
+    """Import a run that a worker left behind, even if its file is cut off; return the ids of runs that
+    gained rounds.
 
     A file without a run is accepted as empty. Raises InputError if it is not a recording, and
     CannotBeReadError if the system cannot read all of it; then nothing is imported.
@@ -127,7 +127,7 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace a stored run if these events contain more rounds; return whether they do.
+    """Replace a stored run if these events contain more rounds; return True if they do.
 
     If the events come from a later worker of the run, the parts of earlier workers stay.
     """

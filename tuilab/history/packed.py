@@ -22,7 +22,7 @@ from tuilab.model.rounds import CellRounds, Rounds
 FORM = 1
 """Version of the format, stored in the first byte of a piece."""
 MOST = 2**22
-"""Maximum blocks or rounds in a piece; each takes at least 30 bytes as a line."""
+"""Maximum number of blocks or rounds in a piece; each takes at least 30 bytes as a line."""
 MOST_CELLS = 2**16
 MOST_BYTES = 2**28
 """Maximum size after decompression: 64 bytes for each block of a piece."""
@@ -55,7 +55,9 @@ class _Piece(msgspec.Struct, array_like=True):
     elapsed: bytes
     """float64: `elapsed_s` of each round."""
     timed: bytes | None
-    """float64; None if each equals the sum of its blocks' seconds, as in rounds from a worker."""
+    """float64: `timed_s` of each round; None if each equals the sum of its blocks' seconds, as in rounds
+    from a worker.
+    """
     canary: bytes
     """float64: canary times, only for rounds that have one."""
     sung: bytes
@@ -86,8 +88,8 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round in a line; None if packing would lose something. Packing is lossless if the line is in
-    our own format and all its numbers fit into 64 bits.
+    """Return the round in a line; None if packing would lose something. Packing is lossless if the line
+    is in tuilab's own format and all its numbers fit into 64 bits.
     """
     try:
         event = e.decode(line)
@@ -212,7 +214,7 @@ def _decode_piece(data: bytes) -> _Piece:
     except (*UNDECODED, zlib.error) as error:
         raise Damaged(str(error)) from None
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
-        raise Damaged("its cells do not fit its blocks")
+        raise Damaged("its cells do not match its blocks")
     if max(piece.count, sum(piece.blocks)) > MOST:
         raise Damaged("with too many blocks for a piece")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
@@ -229,7 +231,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)
     if sum(sizes) != total or min(sizes) < 0:
-        raise Damaged("its rounds do not fit its blocks")
+        raise Damaged("its rounds do not match its blocks")
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
     single = _back("B", piece.single, total)
     latencies = _back("d", piece.latency, sum(single))
@@ -260,7 +262,7 @@ def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
     """Return the indices of each cell's rounds within the piece; None if every round has the cell."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
-            raise Damaged("its cells do not fit its blocks")
+            raise Damaged("its cells do not match its blocks")
         return [None] * len(piece.blocks)
     out: list[array[int] | None] = [array("i") for _ in piece.blocks]
     number, left = -1, 0
@@ -281,7 +283,7 @@ def _order(piece: _Piece) -> "array[int]":
         raise Damaged("a block of a missing cell")
     known = Counter(order)
     if [known[cell] for cell in range(len(piece.cells))] != piece.blocks:
-        raise Damaged("its cells do not fit its blocks")
+        raise Damaged("its cells do not match its blocks")
     return order
 
 
@@ -301,7 +303,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
     repeated, elapsed = _back("B", piece.repeated, count), _back("d", piece.elapsed, count)
     sizes = _back("i", piece.sizes, count)
     if sum(sizes) != total:
-        raise Damaged("its rounds do not fit its blocks")
+        raise Damaged("its rounds do not match its blocks")
     numbers = accumulate(_back("q", piece.numbers, count))
     indices = accumulate(_back("q", piece.indices, count))
     for i, (number, index) in enumerate(zip(numbers, indices, strict=True)):

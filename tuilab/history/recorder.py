@@ -26,9 +26,9 @@ PATIENCE = 10.0
 class _Run:
     """A run being saved: pending events, and the next event's number.
 
-    over: the store already has the end of the run, and events are added to it. empty: the run has no round
-    yet. A run that is stopped before its first round, for example because a slider moves, is not saved.
-    telling: True if the run has figures or facts.
+    over: the store already has the end of the run, and events are added to the run. empty: the run has no
+    round yet. A run that is stopped before its first round, for example because a slider moves, is not
+    saved. telling: True if the run has figures or facts.
     """
 
     started: e.RunStarted | None
@@ -44,9 +44,9 @@ class _Run:
 class Recorder:
     """Writes each event as it arrives.
 
-    Events that cannot be written stay in memory for a retry. problem: a description of the store's problem;
-    empty if everything is written. reason: the cause in a few words. said: messages to the user about what
-    the recorder did.
+    Events that cannot be written stay in memory for a retry. problem: a description of the store's
+    problem; empty if everything is written. reason: the cause in a few words. said: messages to the user
+    about the recorder's actions.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:

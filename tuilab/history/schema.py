@@ -6,8 +6,8 @@ from pathlib import Path
 VERSION = 6
 """Version of the schema; no release had an earlier one."""
 SHAPE = """
-    -- brief: a run's line in a list (`model.brief`, as JSON), worked out once. summed: its rounds when what
-    -- each of its machines stands at was worked out.
+    -- brief: the run's summary for lists (`model.brief`, as JSON), computed once. summed: the number of
+    -- rounds for which the machine summaries were computed.
     CREATE TABLE runs (
         id INTEGER PRIMARY KEY,
         run TEXT NOT NULL UNIQUE,
@@ -32,7 +32,7 @@ SHAPE = """
     CREATE INDEX runs_by_time ON runs (deleted_at, at DESC, run, size);
     CREATE INDEX runs_to_sum ON runs (run)
         WHERE deleted_at IS NULL AND status IS NOT NULL AND summed IS NOT rounds;
-    -- A start looks for the pinned runs, of which there are few among many.
+    -- At startup, the lab looks up the pinned runs; few of the many runs are pinned.
     CREATE INDEX runs_pinned ON runs (at DESC) WHERE deleted_at IS NULL AND pinned IN ('ghost', 'baseline');
     CREATE TABLE tags (
         run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
@@ -45,7 +45,7 @@ SHAPE = """
         event BLOB NOT NULL,
         PRIMARY KEY (run, number)
     ) WITHOUT ROWID;
-    -- Rounds as arrays, many to a row (`history.packed`). timed: RunState.timed_s after a piece.
+    -- Many rounds per row, packed into arrays (`history.packed`). timed: RunState.timed_s after the piece.
     CREATE TABLE pieces (
         run TEXT NOT NULL REFERENCES runs (run) ON DELETE CASCADE,
         first INTEGER NOT NULL,
@@ -55,13 +55,13 @@ SHAPE = """
         data BLOB NOT NULL,
         UNIQUE (run, first)
     );
-    -- Results as they were worked out.
+    -- Saved results of computations on a run.
     CREATE TABLE results (
         run TEXT PRIMARY KEY REFERENCES runs (run) ON DELETE CASCADE,
         of TEXT NOT NULL,
         result BLOB NOT NULL
     );
-    -- What each machine stands at, so that many can be compared without reading their events.
+    -- Summaries by machine, so that many machines can be compared without reading the events of their runs.
     CREATE TABLE standings (
         preset TEXT NOT NULL,
         parameters TEXT NOT NULL,
@@ -72,14 +72,14 @@ SHAPE = """
         PRIMARY KEY (preset, parameters, machine)
     ) WITHOUT ROWID;
     CREATE INDEX standings_of_run ON standings (run);
-    -- Watched programs: each one's page (`model.program`, as JSON).
+    -- Watched programs, each with its page (`model.program`, as JSON).
     CREATE TABLE programs (
         program TEXT PRIMARY KEY,
         at TEXT NOT NULL,
         command TEXT NOT NULL,
         page BLOB NOT NULL
     ) WITHOUT ROWID;
-    -- Texts, found by any part of them.
+    -- Searchable texts. A search matches any substring.
     FOUND;
     CREATE TRIGGER found_new AFTER INSERT ON runs BEGIN
         INSERT INTO found (rowid, preset, workload, host, answer, note, run, tags)

@@ -271,7 +271,7 @@ def other_folders(data: Path) -> list[Path]:
 
 
 def _take_back(store: Store) -> None:
-    """Move runs into this history that were saved elsewhere while the history was unusable."""
+    """Move the runs that were saved elsewhere while the history was unusable into this history."""
     assert store.file is not None
     for other in other_folders(store.file.parent):
         if (other / FILE).exists():

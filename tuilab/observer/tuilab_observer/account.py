@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 GOLDEN = 0.6180339887
-"""The pauses vary evenly by half around their mean, so that samples do not keep in step with a loop whose
-rounds are as long as a pause: they would always see its same line, or a sleep just as it ends.
+"""Fraction of a step that spreads the pauses evenly within ±50% of their mean. With equal pauses, samples
+would stay in step with a loop of the same period, and always see the same line of it.
 """
 SHARE = 0.005
 """Share of a processor that sampling may use. If a sample is more expensive, the pauses become longer."""
