@@ -1,4 +1,4 @@
-"""One example of a document, with everything that was read from it: the input for rules and recognisers."""
+"""One example of a document with all data extracted from it: the input for rules and recognisers."""
 
 import re
 from bisect import bisect_right
@@ -124,7 +124,7 @@ class Example:
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """The starts and ends of the parts that the regions cover."""
+        """Start and end events of the spans that the regions cover, with overlapping regions merged."""
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):

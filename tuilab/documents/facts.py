@@ -64,7 +64,7 @@ class Facts:
 
     @cached_property
     def checks_device(self) -> int | None:
-        """The first block that queries devices or forbids soft placement; None if there is none."""
+        """Number of the first block that queries devices or forbids soft placement; None if there is none."""
         return next(
             (event.place.block for event in self._checks if event.kind == "query" or _is_strict(event)), None
         )
@@ -174,9 +174,8 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """The events at which regions start, in order.
-
-        For each of them, also return the earliest end of any region that starts there or later.
+        """Start events of the regions, in order, and for each start, the earliest end of any region that
+        starts there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -185,7 +184,7 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Return the earliest end of a timing that starts after this clock reading."""
+        """Return the earliest end of a timing that starts after the given clock reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
@@ -197,8 +196,8 @@ class Facts:
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it and has a name that suggests
-        that it runs its arguments.
+        """For each value (by identity), the first unknown call that received it and, judging by its name,
+        runs its arguments.
         """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
@@ -211,16 +210,14 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's object was passed to a call that was not read, and if that call ran it,
-        judging by its name.
+        """Return True if the event's object was passed to an unknown call that, judging by its name, ran
+        it.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document created the session of a run and did not pass it to a call that was not
-        read.
-        """
+        """Return True if the document creates the session of a run and passes it to no unknown call."""
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
@@ -283,8 +280,8 @@ class Facts:
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Return the event at which reading of the enclosing uncalled function started; None if there is
-        none.
+        """Return the event at which the interpreter entered the enclosing uncalled function; None if
+        there is none.
         """
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
@@ -374,7 +371,7 @@ class Facts:
 
     @cached_property
     def _callers(self) -> list[int]:
-        """The events at which the readings of uncalled functions start."""
+        """Events at which the interpreter starts to read uncalled functions."""
         return [event.index for event in self._trace.events if event.name == CALLER]
 
     @cached_property

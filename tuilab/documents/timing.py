@@ -25,7 +25,7 @@ class FirstCall:
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """A timed region, and what the checker has decided about it. `judge.decide` creates it."""
+    """A timed region and the checker's decisions about it. `judge.decide` creates it."""
 
     region: Region
     events: list[TraceEvent]

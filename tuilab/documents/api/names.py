@@ -11,7 +11,7 @@ from tuilab.model.api import ApiTable
 
 @dataclass(frozen=True)
 class Index:
-    """An index of a table's names.
+    """Index of the names in an API table.
 
     below: the names in each namespace. modules: whether each private module has submodules.
     """
@@ -22,7 +22,8 @@ class Index:
 
 
 _indexed: list[tuple[ApiTable, Index]] = []
-# One index per version that has a table; the documents of a folder may install each version in turn.
+# Keep one index per version that has a table, because the documents of a folder may install different
+# versions.
 _KEPT = 8
 
 
@@ -59,7 +60,9 @@ def missing(api: ApiTable, name: str) -> str:
 
 
 def renamed(api: ApiTable, name: str) -> str:
-    """Return the version 2 name of a version 1 name, by TensorFlow's own maps; "" if there is none."""
+    """Return the TensorFlow 2 name for a TensorFlow 1 name, from TensorFlow's own rename maps; "" if
+    there is none.
+    """
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         found = api.renames.get(".".join(parts[:length]))

@@ -13,7 +13,8 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last version before the supported ones. Only its removed names are known, including those of Keras 2.
+"""The last version before the oldest supported one. Only its removed names are known, including those of
+Keras 2.
 """
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"

@@ -47,7 +47,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     unparsed: int = 0
-    """Number of places in examples that are not Python, which are not checked."""
+    """Number of passages in examples that are not Python and are therefore not checked."""
     check: CheckResult | None = None
     """The full result; None unless it was requested."""
 
@@ -68,7 +68,7 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files for paths, folders and patterns, each once, and whether the user named the file
+    """Return each file that the paths, folders and patterns match, with True if the user named the file
     itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}

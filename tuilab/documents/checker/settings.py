@@ -50,7 +50,7 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find(folder: Path) -> Path | None:
-    """Return the nearest pyproject.toml that has the table, in the folder or above it."""
+    """Return the nearest pyproject.toml with a `[tool.tuilab.check]` table, in the folder or above it."""
     for parent in (folder, *folder.parents):
         file = parent / FILE
         if file.is_file() and _table(file) is not None:

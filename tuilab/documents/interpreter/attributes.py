@@ -1,4 +1,4 @@
-"""The value of `value.name`, by kind of value."""
+"""Evaluates attributes (`value.name`) for each kind of value."""
 
 import re
 
@@ -122,7 +122,9 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Resolve an attribute of an unknown value: it is unknown, except for names that only TensorFlow had."""
+    """Resolve an attribute of an unknown value. It is unknown too, unless only TensorFlow's objects had
+    that attribute.
+    """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
         found = tuple(attribute(interpreter, option, name, line) for option in options)
@@ -149,7 +151,7 @@ def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: s
     return Bound(value, name) if isinstance(value, Model) else value
 
 
-# Finds a name in the reason why a value is unknown: an unread call, a parameter or an undefined name.
+# Finds a name in the reason why a value is unknown: an unknown call, a parameter or an undefined name.
 _NAMED = re.compile(
     rf"(?<={RESULT_OF})[\w.]{{1,80}}(?![\w.(])|[\w.]{{1,80}}(?= is (?:a parameter of|not defined|not set))"
 )

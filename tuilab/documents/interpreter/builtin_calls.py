@@ -1,4 +1,4 @@
-"""Reads calls of Python's built-in functions."""
+"""Evaluates calls of Python's built-in functions."""
 
 import ast
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _WAITS = words("float int bool str repr format sum max min list tuple abs round"
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Call `globals()` and similar functions, whose result depends on the caller."""
+    """Evaluate `globals()` and similar functions, whose result depends on the caller."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)

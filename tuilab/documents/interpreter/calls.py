@@ -1,7 +1,7 @@
-"""Reads calls.
+"""Evaluates calls.
 
-For the document's own functions and classes, their bodies are read at the call. Calls of libraries are read
-by other modules of this package.
+The bodies of the document's own functions and classes are interpreted at each call. Other modules of this
+package handle the calls of libraries.
 """
 
 import ast
@@ -53,7 +53,7 @@ from tuilab.documents.interpreter.values import (
 
 @expression(ast.Call)
 def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Read a call expression."""
+    """Evaluate a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id in builtin_calls.WITH_SCOPE:
         found = scope.find(node.func.id)
         if found is None:
@@ -112,7 +112,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a method. A method of one of the document's own classes gets its object as `self`."""
+    """Evaluate a method call. A method of one of the document's own classes gets its object as `self`."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -125,7 +125,7 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call each of a few possible callees separately. An unknown callee may do any work."""
+    """Evaluate the call for each of a few possible callees. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
         # Only Keras models and layers have a keyword `training`.
@@ -191,7 +191,7 @@ def call_function(
     line: int,
     hook: Callable[[Value], None] | None = None,
 ) -> Value:
-    """Read the function's body with its parameters bound. A recursive call is not read."""
+    """Interpret the function's body with its parameters bound. Recursive calls are not followed."""
     function.called = True
     if function.kind == "context" and hook is None:
         return OpaqueObject("generated", (function, args, keywords))
@@ -314,7 +314,9 @@ def _bind(
 def call_graph(
     interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a `tf.function`: its Python code runs once, during tracing, and then the graph runs."""
+    """Evaluate the call of a `tf.function`: its Python code runs once, during tracing, and then the graph
+    runs.
+    """
     inside = interpreter.in_graph() is not None
     given_here = (*args, *keywords.values())
     traced = interpreter.place.traced or Traced("tf.function", graph.line, graph, given_here)
@@ -360,7 +362,7 @@ def name_of(value: Value) -> str:
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Create an object of one of the document's classes by reading its `__init__`."""
+    """Create an object of one of the document's classes by interpreting its `__init__`."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)
@@ -391,7 +393,7 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Return True if an unread decorator times the function, judging by its name or the name of the call that
+    """Return True if an unknown decorator times the function, judging by its name or that of the call that
     made it.
     """
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)

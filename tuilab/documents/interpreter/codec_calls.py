@@ -1,4 +1,4 @@
-"""Compression, and other functions in Python's library that have effects."""
+"""Evaluates calls of compression and of other functions in Python's standard library."""
 
 import posixpath
 
@@ -63,7 +63,7 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function of Python's own library, which computes nothing on a device."""
+    """Evaluate a function of Python's standard library, which computes nothing on a device."""
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):
@@ -90,7 +90,9 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read a call of a function in TensorFlow's internals. Its effect and its parameter names are unknown."""
+    """Evaluate a call of one of TensorFlow's internal functions. Its effect and its parameter names are
+    unknown.
+    """
     word = name.rpartition(".")[2]
     if word == "async_wait":
         interpreter.sync("async_wait()", args.line, NONE)

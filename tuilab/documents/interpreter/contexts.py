@@ -1,4 +1,4 @@
-"""The effect of `with manager:` on its body."""
+"""Interprets `with manager:`, including the effect of the manager on the body."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -24,7 +24,7 @@ Body = Callable[[Value], Flow]
 
 
 def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_line: int) -> Flow:
-    """Read the body inside the manager."""
+    """Interpret the body inside the manager."""
     match manager:
         case Scoped():
             return device_scope(interpreter, manager.families, line, body)
@@ -64,7 +64,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
-    """Read the body of `with tf.device(…)`."""
+    """Interpret the body of `with tf.device(…)`."""
     scope = DeviceScope(interpreter.document_line(line), families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):
@@ -74,7 +74,7 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
-    """Read the code that IPython's `%timeit` (repeated) or `%time` (once) times."""
+    """Interpret the code that IPython's `%timeit` (repeated) or `%time` (once) times."""
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))
@@ -105,8 +105,8 @@ def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: in
 def _run_generator(
     interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
 ) -> Flow:
-    """Read the function of a `@contextmanager` up to its `yield`, then the body, then the rest of the
-    function.
+    """Interpret the function of a `@contextmanager` up to its `yield`, then the body, then the rest of
+    the function.
     """
     function, args, keywords = manager.data
     flows: list[Flow] = []

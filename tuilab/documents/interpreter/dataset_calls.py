@@ -1,4 +1,6 @@
-"""Reads `tf.data`: sources and pipeline steps. Mapped functions are read once, as TensorFlow traces them."""
+"""Evaluates `tf.data`: sources and pipeline steps. Mapped functions are interpreted once, as TensorFlow
+traces them.
+"""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, bind, handles
@@ -135,7 +137,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a method of a pipeline, which adds a step or takes data out."""
+    """Evaluate a method of a pipeline, which adds a step or takes data out."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
@@ -177,7 +179,7 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
 
 
 def _trace_mapped(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
-    """Read a mapped function as TensorFlow traces it."""
+    """Interpret a mapped function once, as TensorFlow traces it."""
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
         return Unknown("the result of a mapped function", args.line)

@@ -1,4 +1,4 @@
-"""Reads imports: binds names to libraries or neighbouring modules, without importing anything."""
+"""Interprets imports: binds names to libraries or neighbouring modules, without importing anything."""
 
 import ast
 

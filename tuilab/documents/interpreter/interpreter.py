@@ -1,4 +1,4 @@
-"""Reads code symbolically. Holds the trace, the current position, and the limits of the reading."""
+"""The core of the symbolic interpreter: holds the trace, the current position, and the limits on its work."""
 
 import ast
 import re
@@ -65,7 +65,7 @@ class Flow(Enum):
 
 
 class Exhausted(Exception):
-    """Raised when the reading has used up its maximum number of steps."""
+    """Raised when the interpreter has used its maximum number of steps."""
 
 
 @dataclass(eq=False)
@@ -93,17 +93,17 @@ CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register a function that evaluates some kinds of expression."""
+    """Register a function that evaluates these kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register a function that executes some kinds of statement."""
+    """Register a function that executes these kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
-    """Register a function that returns the result of calling some kinds of value."""
+    """Register a function that returns the result of calling these kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -153,7 +153,7 @@ def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
-# Maximum number of lines between a printed title and the unlabelled time below it.
+# Maximum number of events and of lines between a printed title and the unlabelled time below it.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
 
 
@@ -164,7 +164,7 @@ def _words_of(value: Value) -> str:
 
 
 class Interpreter:
-    """Reads statements in order and writes the trace. Does not run any code."""
+    """Interprets statements in order and writes the trace. Does not run any code."""
 
     def __init__(self, api: ApiTable, steps: int = STEPS, folder: Path | None = None) -> None:
         self.api = api
@@ -173,7 +173,7 @@ class Interpreter:
         self.beside = folder or Path()
         self.modules: dict[Path, Module] = {}
         self.kept: list[Any] = []
-        # The document's line for which another file is being read; 0 in the document itself.
+        # The line of the document because of which another file is being read; 0 in the document itself.
         self.away = 0
         # Whether the code may contain a generator.
         self.yields = True
@@ -249,7 +249,7 @@ class Interpreter:
             self._limits -= 1
 
     def execute(self, statements: list[ast.stmt], scope: Scope) -> Flow:
-        """Read statements until one leaves the block. Raises Exhausted."""
+        """Interpret statements until one leaves the block. Raises Exhausted."""
         if self.depth >= DEEPEST and statements:
             self.note(statements[0].lineno, "nested too deeply to evaluate")
             return Flow.NEXT
@@ -413,8 +413,8 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Treat the clock readings since event `first` as those of a timer in a `with`, which time
-        its body.
+        """Treat the clock readings since event `first` as the start and stop of a timer around the body
+        of a `with`.
         """
         if self.away:
             line = last_line = self.away
@@ -432,7 +432,7 @@ class Interpreter:
             return Unknown("a time limit", self.trace.events[last].line)
         self._covered += last - first
         if self._covered > MOST_COVERED:
-            self.note(self.trace.events[last].line, "too many timings overlap, so the rest is ignored")
+            self.note(self.trace.events[last].line, "too many timings overlap, so the others are ignored")
             return Unknown("a time that is not evaluated", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
         line, last_line = self._withs.get(first, (start.line, end.line))
@@ -446,7 +446,9 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Inside the `with`, read code in a different context: in a loop, a scope, or a traced function."""
+        """Inside the `with`, interpret code in a different context: in a loop, a scope, or a traced
+        function.
+        """
         before = self.place
         self.place = replace(before, **changes)
         try:
@@ -456,8 +458,8 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Read the neighbouring module `file` on behalf of `line`. `file` is "" for the document's
-        own code.
+        """Inside the `with`, read the neighbouring module `file` on behalf of `line`. `file` is "" for
+        the document's own code.
         """
         before = self.away
         self.away = (before or line) if file else 0
@@ -473,7 +475,7 @@ class Interpreter:
 
     @contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
-        """Read the body of a loop."""
+        """Inside the `with`, interpret the body of a loop."""
         loop.first = len(self.trace.events)
         self.trace.loops.append(loop)
         with self.at(loops=(*self.place.loops, loop)):
@@ -485,7 +487,7 @@ class Interpreter:
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Read each alternative from the same initial state, and join the names that they bind."""
+        """Interpret each alternative from the same initial state, and join the names that they bind."""
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

@@ -1,4 +1,4 @@
-"""Reads iteration over values, and indexing."""
+"""Evaluates iteration over values, and indexing."""
 
 import ast
 from dataclasses import dataclass
@@ -371,7 +371,7 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """Evaluate a comprehension to a list. If its items are few and known, each is read separately."""
+    """Evaluate a comprehension to a list. If its items are few and known, evaluate each separately."""
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

@@ -1,4 +1,4 @@
-"""Reads Keras: layers, models, policies, and training calls."""
+"""Evaluates Keras calls: layers, models, policies and training."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
 from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
@@ -59,7 +59,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read the loading of a SavedModel, whose functions and signatures are already traced."""
+    """Evaluate the loading of a SavedModel, whose functions and signatures are already traced."""
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -67,7 +67,7 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.loader.load")
 def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a version 1 function that reads files and restores variables into a session."""
+    """Evaluate a TensorFlow 1 function that reads files and restores variables into a session."""
     interpreter.event("build", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 
@@ -166,7 +166,7 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function of the Keras backend: a setting, a new tensor, a graph function, or an op."""
+    """Evaluate a function of the Keras backend: a setting, a new tensor, a graph function, or an op."""
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -189,7 +189,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read the creation of a loss, an optimizer, a metric or a data set, which all count as set-up."""
+    """Evaluate the creation of a loss, an optimizer, a metric or a data set, which all count as set-up."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
@@ -251,7 +251,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a method of a model, which may be an object of a subclass in the document."""
+    """Evaluate a method of a model, which may be an object of a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
     # If only the object's name suggests that it is a model, its arguments are not checked against Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)

@@ -1,5 +1,5 @@
-"""Reads calls of imported libraries: binds the arguments to the function's real signature, then calls the
-reader for that library.
+"""Evaluates calls of imported libraries: binds the arguments to the function's real signature, then calls
+the handler for that library.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tuilab.model.api import Signature
 # The key for arguments that cannot be listed individually (`*args`, `**options`).
 OPEN = "**"
 
-# Functions of NumPy and the standard library whose arguments are read by name.
+# Parameters of functions of NumPy and the standard library whose arguments are read by name.
 SIGNATURES = {
     "np.array": "object dtype",
     "np.asarray": "a dtype",
@@ -80,12 +80,12 @@ class Arguments:
 
 Handler = Callable[[Interpreter, str, Arguments], Value]
 HANDLERS: dict[str, Handler] = {}
-# Readers by prefix of the function's name, longest first.
+# Handlers by prefix of the function's name, longest first.
 PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register a reader for some functions; a name ending in `.` covers everything below it."""
+    """Register a handler for some functions; a name ending in `.` covers everything below it."""
 
     def register(function: Handler) -> Handler:
         for name in names:
@@ -97,7 +97,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 @calls_of(Api)
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Read the call of a library's function or class, given its canonical name."""
+    """Evaluate the call of a library's function or class, given its canonical name."""
     name = api.name
     interpreter.dates(*args, *keywords.values())
     bound = bind(interpreter, name, args, keywords, line)

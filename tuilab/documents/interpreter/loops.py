@@ -1,4 +1,4 @@
-"""Reads loops and `with` blocks."""
+"""Interprets loops and `with` blocks."""
 
 import ast
 
@@ -43,8 +43,8 @@ def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Sc
 
 
 def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
-    """Return True if each iteration must be read separately, because the items are few and known, and the
-    body uses them.
+    """Return True if each iteration must be interpreted separately, because the items are few and known,
+    and the body uses them.
     """
     items = found.items
     if items is None or not 1 <= len(items) <= MOST_UNROLLED:
@@ -94,7 +94,7 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Read the body once, for all iterations.
+    """Interpret the body once, for all iterations.
 
     If the loop may not run at all, join the result with the state before it.
     """
@@ -114,8 +114,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Read the start of the body a second time, because some intervals start at a clock reading in the
-    previous iteration. Stops after the last statement that ends such an interval.
+    """Interpret the start of the body a second time, because some intervals start at a clock reading in
+    the previous iteration. Stops after the last statement that ends such an interval.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -130,7 +130,7 @@ def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.W
         interpreter.again -= 1
 
 
-# Maximum nesting of loops whose first statements are read again, as in the next iteration.
+# Maximum nesting of loops whose first statements are interpreted again, as in the next iteration.
 _MOST_AGAIN = 2
 
 
@@ -160,8 +160,8 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Generalize counters and conditions that change in each iteration, because one reading covers all
-    iterations.
+    """Generalize counters and conditions that change in each iteration, because the body is interpreted
+    once for all iterations.
     """
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)

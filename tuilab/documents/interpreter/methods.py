@@ -1,4 +1,4 @@
-"""Reads methods of values: tensors, arrays, lists, texts, pipelines, models."""
+"""Evaluates methods of values: tensors, arrays, lists, texts, pipelines, models."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", 
 
 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Call a method of a value that is not an object of the document's own classes."""
+    """Evaluate a method of a value that is not an object of the document's own classes."""
     owner, name = bound.owner, bound.name
     match owner:
         case Tensor():
@@ -161,8 +161,8 @@ def _tensor(
             interpreter.misfit(
                 "state",
                 line,
-                f".numpy() of a tensor inside {traced.by}: it has no value during tracing, so this raises an "
-                "AttributeError",
+                f".numpy() of a tensor inside {traced.by}: the tensor has no value during tracing, "
+                "so this raises an AttributeError",
                 "Read the value outside, or put such Python code into tf.py_function.",
                 at="numpy",
             )
@@ -180,8 +180,8 @@ def _tensor(
         interpreter.misfit(
             "name",
             line,
-            f"a tensor has no {name}(), only an array does: this raises an AttributeError",
-            f"Take .numpy().{name}(…), or TensorFlow's own function.",
+            f"a tensor has no {name}() (only an array does), so this raises an AttributeError",
+            f"Use .numpy().{name}(…), or TensorFlow's own function.",
             at=name,
         )
     if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
@@ -230,7 +230,7 @@ def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
     return own and made.kind in ("op", "create", "copy") and made.place.tries == interpreter.place.tries
 
 
-# Functions that may return arrays or the results of unread code.
+# Functions that may return arrays or the results of unknown code.
 _GIVES_ANYTHING = (
     "tf.keras.",
     "tf.experimental.numpy.",

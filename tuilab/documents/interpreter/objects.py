@@ -1,4 +1,4 @@
-"""Reads methods of library objects: timers, gradient tapes, sessions, strategies, TFLite interpreters."""
+"""Evaluates methods of library objects: timers, gradient tapes, sessions, strategies, TFLite interpreters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Asked:
 
 
 Method = Callable[[Interpreter, Asked], Value | None]
-# Readers by kind of object. None if the results of methods are unknown.
+# Handlers by kind of object. A handler returns None if the result of the method is unknown.
 METHODS: dict[str, Method] = {}
 
 
@@ -52,7 +52,7 @@ def method(interpreter: Interpreter, asked: Asked) -> Value:
 
 
 def methods_of(kind: str) -> Callable[[Method], Method]:
-    """Register the function that reads methods for a kind of object."""
+    """Register the function that evaluates methods of a kind of object."""
 
     def register(function: Method) -> Method:
         METHODS[kind] = function
@@ -107,7 +107,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Call a method through `super()`. Methods other than constructors may do anything."""
+    """Evaluate a method call through `super()`. Methods other than constructors may do anything."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -155,7 +155,7 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Call a method of a TFLite interpreter, which computes in `invoke()`; its output is a copy."""
+    """Evaluate a method of a TFLite interpreter. It computes in `invoke()`; its output is a copy."""
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
@@ -212,7 +212,7 @@ def call_saved(
 
 @methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Call a method of a TensorFlow or Keras object whose class is known by its dotted name."""
+    """Evaluate a method of a TensorFlow or Keras object whose class is known by its dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
@@ -232,7 +232,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
-    """Run a function on each replica of a `tf.distribute` strategy, with its arguments."""
+    """Interpret a function on each replica of a `tf.distribute` strategy, with its arguments."""
     name, args, keywords, line = asked.name, asked.args, asked.keywords, asked.line
     if name == "experimental_distribute_dataset":
         return args[0] if args else Unknown("a distributed dataset", line)

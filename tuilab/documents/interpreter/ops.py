@@ -359,7 +359,7 @@ TABLE: dict[str, Op] = {
 
 @handles(*TABLE)
 def tabled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function according to its row in the table."""
+    """Evaluate a function according to its row in the table."""
     return make(interpreter, name, args, _row(name))
 
 
@@ -372,10 +372,10 @@ def _row(name: str) -> Op:
 
 
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
-    """Write the event and return the tensor that it makes.
+    """Record the event and return the tensor that it makes.
 
-    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and Python's random
-    numbers are drawn only once, during tracing.
+    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and Python's
+    random numbers are drawn only once, during tracing.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -414,7 +414,7 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call `np.append` with an array or with times."""
+    """Evaluate `np.append` with an array or with times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])
@@ -451,8 +451,8 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a tensor from a value: create it, copy it from the host, or return the same tensor under a new
-    name.
+    """Evaluate the making of a tensor from a value: create it, copy it from the host, or return the same
+    tensor under a new name.
     """
     value = args.get("value", "initial_value", "input", "0")
     second = args.get("1")
@@ -479,7 +479,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call `tf.identity`, which articles use to move a tensor to the device of a scope."""
+    """Evaluate `tf.identity`, which articles use to move a tensor to the device of a scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 

@@ -1,4 +1,4 @@
-"""Reads all examples of a document in order, as one program."""
+"""Interprets all examples of a document in order, as one program."""
 
 import ast
 from collections.abc import Sequence
@@ -87,11 +87,11 @@ class Code:
 def read_program(
     examples: Sequence[Code], api: ApiTable, deferred: bool = False, folder: Path | None = None
 ) -> Trace:
-    """Read the examples as one program, so that later examples see names from earlier ones.
+    """Interpret the examples as one program, so that later examples see names from earlier ones.
 
-    Uncalled functions are read at the end, with unknown parameters. The work is limited in proportion to the
-    size of the code; a note says if reading ends early. deferred: calls build a graph for a session, as in
-    TensorFlow 1. folder: the folder of the document, which may import modules from there.
+    Uncalled functions are interpreted at the end, with unknown parameters. The work is limited in
+    proportion to the size of the code; a note says if it ends early. deferred: calls build a graph for a
+    session, as in TensorFlow 1. folder: the folder of the document, which may import modules from there.
     """
     size = sum(example.size for example in examples)
     interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * size), folder)
@@ -137,9 +137,9 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 
 
 def _read_uncalled(interpreter: Interpreter) -> None:
-    """Read uncalled functions as a caller might call them, in the example that defines them.
+    """Interpret uncalled functions as a caller might call them, in the example that defines them.
 
-    A function that others mention is read last, and only if it is still uncalled then.
+    A function that others mention comes last, and only if it is still uncalled then.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
@@ -218,7 +218,9 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
-    """Return the object on which an uncalled method is read: the first object of its class, or a new one."""
+    """Return the object that an uncalled method gets as `self`: the first object of its class, or a new
+    one.
+    """
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
         made = owner.find("__init__")

@@ -1,4 +1,4 @@
-"""The effect of each kind of statement."""
+"""Interprets each kind of statement."""
 
 import ast
 import re
@@ -156,7 +156,7 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions, so that the names below it exist only in one of
+    """Return True if a condition may compare versions. The names below it may then exist in only one of
     them.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
@@ -262,7 +262,9 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Read a handler. If it handles a missing name, the names that it uses belong to another version."""
+    """Interpret an `except` clause. If it handles a missing name, the names that it uses belong to
+    another version.
+    """
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other
     flow = interpreter.execute(body, scope)

@@ -128,7 +128,7 @@ def _clash(one: Shape, other: Shape) -> bool:
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Return the library that computes the operation: TensorFlow if one operand is its tensor."""
+    """Return the library that computes the operation: TensorFlow if an operand is a TensorFlow tensor."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 
@@ -195,7 +195,7 @@ def _wider(a: int | None, b: int | None) -> int | None:
 
 
 def nested_shape(value: Value, depth: int = 0) -> Shape | None:
-    """Return the shape of a nested list of numbers, as `tf.constant` would see it."""
+    """Return the shape of a nested list of numbers, as `tf.constant` would infer it."""
     if isinstance(value, Known):
         return ()
     if isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""Reads calls of TensorFlow functions other than tensor arithmetic: devices, settings, graphs and others."""
+"""Evaluates TensorFlow functions other than tensor arithmetic: devices, settings, graphs and others."""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -141,7 +141,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run a Python function for each element, which happens on the host, even in a graph."""
+    """Evaluate a function that runs Python code for each element, on the host even in a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -168,8 +168,8 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read each function among the arguments once, with the known facts about the arguments that it will
-    receive.
+    """Interpret each function among the arguments once, with the known facts about the arguments that it
+    will receive.
     """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
@@ -190,7 +190,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a text op, which runs on the host and waits for its inputs."""
+    """Evaluate a text op, which runs on the host and waits for its inputs."""
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
@@ -199,7 +199,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a raw op, which may compute, create a dataset or keep state."""
+    """Evaluate a raw op, which may compute, create a dataset or keep state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
@@ -241,7 +241,7 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function that reads the value of a tensor and therefore waits for it."""
+    """Evaluate a function that reads the value of a tensor and therefore waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
         interpreter.record_printed(list(args.values.values()), args.line)
@@ -259,7 +259,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run the given `main` function, or the module's own."""
+    """Interpret the given `main` function, or else that of the module."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
@@ -270,7 +270,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function that imports a graph's nodes; return the nodes that are requested by name."""
+    """Evaluate a function that imports a graph's nodes; return the nodes that are requested by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:
@@ -292,7 +292,7 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.")
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call any other TensorFlow name: a class creates an object, a function is an op."""
+    """Evaluate a call of any other TensorFlow name: a class creates an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith("tf.contrib.") and computes(name):
         interpreter.event("opaque", name, args.line, args.values)

@@ -1,4 +1,6 @@
-"""Reads threads and pools. A function is read at the place where it is submitted, once or for each item."""
+"""Evaluates threads and pools. A function is interpreted at the place where it is submitted, once or for
+each item.
+"""
 
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate

@@ -1,4 +1,4 @@
-"""Reads clocks and timers: `time`, `timeit`, `datetime`."""
+"""Evaluates calls of clocks and timers: `time`, `timeit`, `datetime`."""
 
 import ast
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function that waits for a key press, at most for the given time."""
+    """Evaluate a function that waits for a key press, at most for the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
@@ -65,7 +65,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call a function that formats a time as hours and minutes. The text still counts as that time."""
+    """Evaluate a function that formats a time as hours and minutes. The text still counts as that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -76,7 +76,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
-    """Read code as the body of a timer's loop."""
+    """Interpret code as the body of a timer's loop."""
     with interpreter.inside(Loop(line, line, count)):
         return read()
 
@@ -96,7 +96,7 @@ def timer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def timer_method(interpreter: Interpreter, timer_: OpaqueObject, name: str, args: Arguments) -> Value:
-    """Call `Timer.timeit`, `.repeat` or `.autorange`."""
+    """Evaluate `Timer.timeit`, `.repeat` or `.autorange`."""
     stmt, setup = timer_.data
     if name == "repeat":
         args.values.setdefault("number", args.get("1"))
@@ -128,7 +128,7 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call pytest's `benchmark` fixture with a function; `pedantic` takes a tuple of arguments."""
+    """Evaluate pytest's `benchmark` fixture with a function; `pedantic` takes a tuple of arguments."""
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
@@ -153,7 +153,9 @@ _PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
 
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
-    """Read the code that a timer runs: a callable, or code in a string, which uses the module's names."""
+    """Interpret the code that a timer runs: a callable, or code in a string, which uses the module's
+    names.
+    """
     match stmt:
         case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)
@@ -177,7 +179,7 @@ def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) 
 
 
 def _place(statement: object, line: int) -> None:
-    """Give the code in a string the line number of the string."""
+    """Set the line number of all code in a string to that of the string."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

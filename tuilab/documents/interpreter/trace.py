@@ -255,7 +255,7 @@ class Trace:
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
-    """Index of the first event of each example that is a separate program, in order."""
+    """Indices of the first events of the examples that are separate programs, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
         """Return the events between a region's clock readings, limited to the branch in which the region

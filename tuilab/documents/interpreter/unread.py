@@ -1,4 +1,4 @@
-"""Guesses what unread calls do, from the names of the library and the function."""
+"""Guesses what unknown calls do, from the names of the library and the function."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
-# Descriptions of unread code that yields items or wraps the body of a `with` statement.
+# Descriptions of unknown code that yields items or wraps the body of a `with` statement.
 _HANDS_OUT = ("iterating over an unknown value", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
@@ -60,7 +60,7 @@ def assumes_keras(imported: set[str]) -> bool:
 
 
 def makes_model(name: str) -> bool:
-    """Return True if an unread function or class of that name returns a model."""
+    """Return True if an unknown function or class of that name returns a model."""
     root, _, rest = name.partition(".")
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
@@ -86,7 +86,7 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Return True if the result of an unread call is a timer for use with `with`."""
+    """Return True if the result of an unknown call is a timer for use with `with`."""
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -102,12 +102,12 @@ _TIMES = re.compile(
 
 
 def times_functions(name: str) -> bool:
-    """Return True if an unread decorator with that name times its function."""
+    """Return True if an unknown decorator with that name times its function."""
     root, _, word = name.rpartition(".")
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# What functions do besides computing with TensorFlow, each with the names that suggest it.
+# Effects of functions other than computing with TensorFlow, each with the names that suggest it.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -128,7 +128,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# The same, by full name, for functions with a last word that is too common.
+# The same, by full name, for functions whose last word is too common to suggest an effect.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -164,7 +164,7 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the dotted name in the record of an unread call: `the result of cv2.imread` → `cv2.imread`."""
+    """Return the dotted name in the record of an unknown call: `the result of cv2.imread` → `cv2.imread`."""
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 
 
@@ -185,7 +185,7 @@ _ON_TENSORFLOW = frozenset(
 
 
 def computes(name: str) -> bool:
-    """Return True if an unread call runs a model, judging by its name."""
+    """Return True if an unknown call runs a model, judging by its name."""
     word = _last_word(name)
     # A capitalised name is usually a class, so the call only creates an object. If the owner is capitalised
     # too, the name is a method of a class.
@@ -198,27 +198,27 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return True if a call that was not read runs the model passed to it, judging by the call's name."""
+    """Return True if an unknown call runs the model passed to it, judging by the call's name."""
     return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 
 def calls_model(name: str) -> bool:
-    """Return True if an unread call calls a model or step, and returns its result."""
+    """Return True if an unknown call calls a model or step, and returns its result."""
     return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_last_word(name))))
 
 
 def is_on_tensorflow(name: str) -> bool:
-    """Return True if an unread call belongs to a library that computes with TensorFlow."""
+    """Return True if an unknown call belongs to a library that computes with TensorFlow."""
     return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of the callee's name in the record of an unread call."""
+    """Return the last word of the callee's name in the record of an unknown call."""
     return callee(name).rpartition(".")[2]
 
 
 def runs_tensorflow(name: str) -> bool:
-    """Return True if an unread call may run TensorFlow, for example through a model passed to it."""
+    """Return True if an unknown call may run TensorFlow, for example through a model passed to it."""
     if name in _HANDS_OUT:
         return False
     dotted = callee(name)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 Shape = tuple[int | None, ...]
 RESULT_OF = "the result of "
-"""Prefix of the reason recorded for the result of an unread call."""
+"""Prefix of the reason recorded for the result of an unknown call."""
 
 
 class Value:
@@ -363,7 +363,7 @@ def truth(value: Value | None) -> bool | None:
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
         case Api() if value.name.partition(".")[0] not in _READ:
-            # The name may be a setting in an unread module.
+            # The name may be a setting in an unknown module.
             return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True

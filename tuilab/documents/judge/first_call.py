@@ -17,7 +17,8 @@ from tuilab.documents.timing import FirstCall, Timing
 MANY, MANY_ON_GPU = 1_000, 100_000
 # Number of graph runs that together take longer than tracing.
 MANY_RUNS = 50_000
-# Code that drops samples; statistics that are robust to a slow first sample; and one that is not, the mean.
+# Patterns for code that drops samples, for statistics that are robust to a slow first sample, and for the
+# mean, which is not.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
 # Names of objects that may collect samples. The code adds a time, a benchmark's result or a list to them.
@@ -222,7 +223,7 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
             # Choose the work that runs most often, rather than an op such as a slice that only prepares its
             # input.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
-    # Otherwise, choose an unread call whose name suggests that it runs a model.
+    # Otherwise, choose an unknown call whose name suggests that it runs a model.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
 
 

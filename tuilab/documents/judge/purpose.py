@@ -35,7 +35,7 @@ _GRADIENTS = words("apply_gradients minimize train_on_batch fit fit_generator tr
 _CHANGES = words("assign assign_add assign_sub apply_gradients update_weights step")
 
 
-# Optimizers of other libraries, in the records of unread calls.
+# Optimizers of other libraries, in the records of unknown calls.
 _OPTIMIZERS = tuple(
     RESULT_OF + name for name in ("torch.optim.", "optax.", "jax.example_libraries.optimizers.")
 )
@@ -49,7 +49,7 @@ def trains(events: list[TraceEvent]) -> bool:
     if any(word in _GRADIENTS for word in known):
         return True
     unread = [e.name for e in events if e.kind == "opaque"]
-    # Computing a gradient is not yet training: the code must also apply it, or make unread calls that may.
+    # Computing a gradient is not yet training: the code must also apply it, or make unknown calls that may.
     uses = bool(unread) or any(word in _CHANGES for word in known)
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
@@ -73,7 +73,9 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time that may be a log is one, because nothing shows that speed matters."""
+    """Return True if a time that may be a log entry is only that, because nothing shows that speed
+    matters.
+    """
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
@@ -91,7 +93,7 @@ _CONTRAST = re.compile(
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# Words in labels that do not say what is timed, and words for parts and laps of one program.
+# Words in labels that do not describe the timed work, and words for parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )

@@ -287,7 +287,7 @@ def _above(example: Example, region: Region) -> str:
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return what a region runs, with which inputs, and on which device.
+    """Return the work of a region, with its inputs and device, and how often each occurs.
 
     Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if the region
     contains no work.

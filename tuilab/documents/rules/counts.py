@@ -40,8 +40,8 @@ def another_count(example: Example) -> Iterator[Hit]:
     """
     for timing in example.timings:
         region = timing.region
-        # If another time is subtracted, it may be the time of one iteration, so a count that is one lower may
-        # be right.
+        # If another time is subtracted, it may be the time of one iteration, so a count lower by one may be
+        # right.
         loop = _counted_loop(timing) if region.by and not region.beside else None
         if loop is None:
             continue

@@ -12,7 +12,7 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
-# The closest replacement for names that resemble no existing name.
+# Replacements for missing names that resemble no existing name.
 _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (
@@ -269,7 +269,9 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield handlers around an eager `next()` that expect the end of a pipeline as sessions report it."""
+    """Yield handlers around an eager `next()` that catch OutOfRangeError, which only sessions raise at
+    the end of a pipeline.
+    """
     if example.facts.uses_graphs:
         return
     for attempt in example.tries:

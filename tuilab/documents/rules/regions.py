@@ -272,7 +272,7 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 
 
 def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the call of an unread model if no later code in the region reads a value; else None."""
+    """Return the call of an unknown model if no later code in the region reads a value; else None."""
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
             return None
@@ -514,12 +514,12 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
     """Yield a hit for text that is printed or logged while the clock runs.
 
-    Only if the time is compared with others, or belongs to a TFLite interpreter.
+    Yields nothing unless the time is compared with others or belongs to a TFLite interpreter.
     """
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
     if asked and timing.role != "log" and not _is_video(example, timing.region):
-        # Printing writes one line per call, but TensorFlow's placement log one per op, so printing is only a
+        # Printing writes one line per call, but the placement log one line per op, so printing is only a
         # note.
         yield Hit(
             timing.region.line,
@@ -530,7 +530,7 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
-    """Yield one hit for the extra work in other libraries and unread calls."""
+    """Yield one hit for the extra work in other libraries and unknown calls."""
     others: dict[str, TraceEvent] = {}
     for event in events:
         if what := _extra_work(event):
@@ -588,7 +588,7 @@ _OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|durat
 
 
 def _calls_model(event: TraceEvent) -> bool:
-    """Return True if the event calls an unread model, judging by its name."""
+    """Return True if the event calls an unknown model, judging by its name."""
     return event.kind == "opaque" and calls_model(event.name)
 
 
@@ -672,7 +672,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Return what a library's call or an unread call does besides the work; "" if none."""
+    """Describe the extra work of a library call or an unknown call; "" if it does none."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -732,10 +732,10 @@ def callbacks(event: TraceEvent) -> list[str]:
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """Return what an event prepares; "" if it prepares nothing.
+    """Describe what an event prepares; "" if it prepares nothing.
 
-    measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
-    the region trains a model, and the label does not mean the total.
+    measured: the region also contains the work to be timed. timer: the function that reads the clock.
+    fits: the region trains a model, and the label does not mean the total.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -814,7 +814,9 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Return the op that draws new random numbers for a product or convolution in each session run."""
+    """Describe an op that draws new random numbers for a product or convolution in each session run; ""
+    if there is none.
+    """
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
     while waiting and len(seen) < _MOST_NODES:
@@ -965,7 +967,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 
 def _is_one_batch(event: TraceEvent) -> bool:
-    """Return True if predict() gets at most one batch; also if that is unknown."""
+    """Return True if predict() gets at most one batch, or an unknown number of rows."""
     given = _model_input(event)
     if integer(event.arguments.get("steps")) == 1:
         return True

@@ -215,7 +215,7 @@ _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
 def _shared_optimizer(example: Example) -> Iterator[Hit]:
-    """Yield a Keras 3 optimizer that trains a second model."""
+    """Yield each Keras 3 optimizer that trains a second model."""
     if example.api is not None and not example.api.keras.startswith("3"):
         return
     compiled: dict[int, Value] = {}

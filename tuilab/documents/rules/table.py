@@ -66,7 +66,9 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:
-    """Return the severity of a hit. A timing that only logs the duration of training is not a benchmark."""
+    """Return the severity of a hit: only a note if the timing logs the duration of training, because that
+    is not a benchmark.
+    """
     if hit.timing is not None and hit.timing.role == "log":
         return "note"
     return known.severity
