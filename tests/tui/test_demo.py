@@ -139,7 +139,7 @@ async def test_the_keys_of_the_tour_guess_and_show_and_move_and_leave(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "D")
-        assert "Demo 1 of 3: " in text(app) and "Does this hold here? 1 it holds · 2" in text(app)
+        assert "Demo 1 of 3: " in text(app) and "Is it true here? 1 it holds · 2" in text(app)
         assert "For so small an input the CPU is faster" in text(app)
         assert app.runner.measured == []
         await press(pilot, app, "1")

@@ -176,7 +176,7 @@ def offered(app: TestLab) -> set[str]:
     """Return the actions that the key bar names."""
     words = " ".join(text(app).splitlines()[-1].split())
     return {
-        word for word in ("stop", "type", "catch", "whole page", "export", "leave") if f" {word}" in words
+        word for word in ("stop", "type", "capture", "whole page", "export", "leave") if f" {word}" in words
     }
 
 
@@ -187,9 +187,9 @@ async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
         assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
         await pilot.resize_terminal(90, 30)
         await until(pilot, lambda: made.hosted.sizes[-1] == (90, 30))  # type: ignore[union-attr]
-        assert {"stop", "type", "catch"} <= offered(app)
+        assert {"stop", "type", "capture"} <= offered(app)
         watched.end(made, 1)
-        await until(pilot, lambda: not {"stop", "type", "catch"} & offered(app))
+        await until(pilot, lambda: not {"stop", "type", "capture"} & offered(app))
         await press(pilot, app, "x", "i")
         assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
         assert app.screen is app.screen_stack[0] and "export" in offered(app)
@@ -204,10 +204,10 @@ async def test_stored_pages_and_remote_programs_offer_only_possible_actions(
     far.page, far._far = made.page, Elsewhere()  # type: ignore[assignment]
     app = lab(tmp_path, watching=Several([far]))
     async with opened(app, size):
-        assert {"stop", "type"} <= offered(app) and "catch" not in offered(app)
+        assert {"stop", "type"} <= offered(app) and "capture" not in offered(app)
     app = lab(tmp_path, watching=Several([ShownProgram(made.page)]))
     async with opened(app, size) as pilot:
-        assert not {"stop", "type", "catch"} & offered(app)
+        assert not {"stop", "type", "capture"} & offered(app)
         await press(pilot, app, "7")
         assert "No output: the program wrote none" in " ".join(text(app).split())
 
@@ -255,7 +255,7 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
         made.take(1, Caught(number=1, folder="x", problem="ValueError: it was given no tensor\nat all"), None)
         await until(pilot, lambda: said("could not be captured: ValueError: it was"))
         watched.end(made, 0)
-        await until(pilot, lambda: "catch" not in offered(app))
+        await until(pilot, lambda: "capture" not in offered(app))
         await press(pilot, app, "c")
         assert len(asked.words) == 2
 

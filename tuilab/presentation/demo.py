@@ -259,7 +259,7 @@ def lines(demo: Demo) -> tuple[str, str, str]:
         offers = " · ".join(f"{{demo.guess-{i}}} {guess}" for i, guess in enumerate(GUESSES, 1))
         return (
             claim,
-            f"Does this hold here? {offers}",
+            f"Is it true here? {offers}",
             f"{counted} · {{demo.next}} measures now, {{demo.leave}} leaves",
         )
     if demo.stage == "measure":

@@ -27,7 +27,7 @@ class SwitchBox(Checkbox):
 
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,enter", "toggle_button", "switch over", show=False, id="switches.turn"),
+        Binding("space,enter", "toggle_button", "turn on or off", show=False, id="switches.turn"),
     ]
 
     def __init__(self, switch: Switch) -> None:

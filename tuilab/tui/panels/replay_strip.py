@@ -40,7 +40,7 @@ speed; a click seeks too. Moving a slider does not measure; **{run}** asks befor
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "seek(-1)", "back", show=False, id="replay.left"),
-        Binding("right", "seek(1)", "on", show=False, id="replay.right"),
+        Binding("right", "seek(1)", "forward", show=False, id="replay.right"),
         Binding("home", "end(0)", "to the start", show=False, id="replay.start"),
         Binding("end", "end(1)", "to the end", show=False, id="replay.end"),
     ]

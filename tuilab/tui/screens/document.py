@@ -51,7 +51,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),
         Binding("k,N,shift+n", "finding(-1)", "previous finding", show=False, id="document.previous"),
         Binding("tab", "app.focus_next", "text, findings or presets", show=False, id="document.turn"),
-        Binding("p", "prove", "prove the finding, stop", show=False, id="document.prove"),
+        Binding("p", "prove", "prove the finding, or stop", show=False, id="document.prove"),
         Binding("F", "fact_check", "fact-check", show=False, id="document.fact-check"),
         Binding("q,o", "close", "close", show=False, id="document.close"),
     ]

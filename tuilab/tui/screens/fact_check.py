@@ -38,7 +38,7 @@ it: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible
 The history keeps the runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),
+        Binding("space,r,x", "turn", "stop or resume", show=False, id="fact-check.turn"),
         Binding("e", "export('html')", "page", show=False, id="fact-check.page"),
         Binding("m", "export('md')", "Markdown", show=False, id="fact-check.markdown"),
         Binding("q", "close", "close", show=False, id="fact-check.close"),

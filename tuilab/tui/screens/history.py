@@ -261,7 +261,7 @@ too, and other runs are compared with it. Neither is ever pruned.
         """Return the run under the cursor, or report that there is none."""
         row = self.table.row
         if row is None or not row.run:
-            self.say("No run here.")
+            self.say("No run is selected.")
             return None
         return row
 
@@ -269,7 +269,7 @@ too, and other runs are compared with it. Neither is ever pruned.
         """Return the selected runs, or report that there are none."""
         found = self.table.chosen
         if not found:
-            self.say("No run here.")
+            self.say("No run is selected.")
         return found
 
     # Running an operation

@@ -15,8 +15,8 @@ from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
 FIELDS = {
-    "days": "older than this many days",
-    "megabytes": "then the oldest, until this many megabytes are left",
+    "days": "delete runs older than this many days",
+    "megabytes": "then delete the oldest runs until this many megabytes are left",
 }
 MOST = 1_000_000
 

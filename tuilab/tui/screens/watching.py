@@ -217,7 +217,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="send Ctrl-C to the program", id="watch.stop"),
         Binding("i", "type", "type", tooltip="type a line into the program", id="watch.type"),
-        Binding("c", "catch", "catch", tooltip="capture the program's step as a workload", id="watch.catch"),
+        Binding(
+            "c", "catch", "capture", tooltip="capture the program's step as a workload", id="watch.catch"
+        ),
         Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
         Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
         Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
@@ -442,7 +444,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         try:
             name = self.watching.catch(row.number if row is not None else None)
         except (LookupError, OSError) as error:
-            self.say(f"The capture failed: {error}.", "warning")
+            self.say(f"Nothing was captured: {error}.", "warning")
             return
         self.say(f"{name} will be captured at its next call, and retraced for that.")
 
@@ -598,7 +600,7 @@ class Findings(Table[Bottleneck]):
 def findings_table() -> Table[Bottleneck]:
     """Return the table of findings, those with the largest gain first."""
     columns: list[Column[Bottleneck]] = [
-        Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
+        Column("finding", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
         Column("saves", lambda row: says.saves(row), align="right", key=lambda row: row.saves_s or 0.0),
         Column("of the program", lambda row: says.program_share(row), align="right",
@@ -642,7 +644,7 @@ def functions_table() -> Table[FunctionRow]:
         Column("calls", lambda row: f"{row.calls:,}", align="right", key=lambda row: row.calls),
         Column("tracing", lambda row: seconds(row.tracing_s, row.tracing_s / 20) if row.tracing_s else "–",
                align="right", key=lambda row: row.tracing_s),
-        Column("differed", lambda row: row.differed, most=30, drop=1, sparse=True),
+        Column("what differed", lambda row: row.differed, most=30, drop=1, sparse=True),
         Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2, sparse=True),
     ]  # fmt: skip
     return Table(columns, noun="function", detail=lambda row: row.differed and f"differed: {row.differed}")

@@ -20,7 +20,7 @@ class Picking(LineWidget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
         Binding("down", "move(1)", "down", show=False, id="arms.down"),
-        Binding("percent_sign", "turn", "other scale", show=False, id="arms.scale"),
+        Binding("percent_sign", "turn", "change the scale", show=False, id="arms.scale"),
     ]
 
     class Moved(Message):
