@@ -1,4 +1,4 @@
-"""Runs `tuilab` like a user or a script, in a separate process or in this one."""
+"""Runs `tuilab` as a user or a script would, in a separate process or in this one."""
 
 import contextlib
 import io
@@ -30,7 +30,7 @@ def environment(data: Path, **more: str) -> dict[str, str]:
 
 
 def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
-    """Start the command in a separate process, without waiting for its end."""
+    """Start the command in a separate process, and do not wait for its end."""
     how = {"env": environment(data), **how}
     return subprocess.Popen(
         [*TUILAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
@@ -56,7 +56,7 @@ class Stream(io.TextIOWrapper):
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which saves starting Python. Only for commands that need no worker."""
+    """Run the command in this process, which avoids starting Python. Only for commands that need no worker."""
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):

@@ -1,4 +1,4 @@
-"""Shared fixtures: a real TensorFlow worker, started once for every test that requests it, and others."""
+"""Shared fixtures: a real TensorFlow worker, started once for all tests that request it, and others."""
 
 import os
 import shutil
@@ -89,7 +89,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests their own preferences. All processes of a session share the measured roofs (hardware
+    """Give the tests their own preferences. All test processes of a session share the measured roofs (hardware
     limits).
     """
     session = tmp_path_factory.getbasetemp()
@@ -118,10 +118,9 @@ def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_as_in_a_terminal() -> None:
-    """Make programs that tests start obey INT and HUP, even if the tests run in the background or under
-    nohup.
+    """Make programs that tests start obey INT and HUP, even if the tests run in the background or under nohup.
 
-    Ignored signals are inherited by child processes; handled ones are not.
+    Child processes inherit ignored signals, but not handled ones.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
@@ -130,7 +129,7 @@ def signals_as_in_a_terminal() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Remove the bytecode of temporary files, including AutoGraph's."""
+    """Remove the bytecode of temporary files, including those of AutoGraph."""
     yield
     if sys.pycache_prefix:
         shutil.rmtree(sys.pycache_prefix + str(tmp_path_factory.getbasetemp()), ignore_errors=True)
@@ -185,8 +184,8 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process that is confined to that scope, or back to the unconfined one, as a
-        supervisor would.
+        """Switch to a worker process confined to that scope, or back to the unconfined process, as a supervisor
+        would.
         """
         if self._scope:
             self.close()
@@ -226,7 +225,7 @@ class Worker:
     def measure(
         self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
     ) -> list[Event]:
-        """Run a request to its end and return its events. watch: called with each event as it arrives; may
+        """Run a request to its end and return its events. watch: called with each event as it arrives; it may
         send requests.
         """
         self.send(request)
@@ -308,7 +307,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def quick(item: pytest.Item) -> bool:
-    """Return True if the test command in README runs the test."""
+    """Return whether the README's test command runs the test."""
     always = item.get_closest_marker("smoke") or item.nodeid.startswith("tests/worker/measure/")
     return bool(always) or not item.get_closest_marker("slow")
 
@@ -322,11 +321,10 @@ def fold(seen: list[Event]) -> RunState:
 
 
 def give_two_cpus(tensorflow: Any) -> None:
-    """Give TensorFlow two logical CPUs when it is imported, so that an op can be on another device than the
+    """Give TensorFlow two logical CPUs when it is imported, so that an op can run on a device other than the
     host.
 
-    This must happen at the import, because the first test that runs an op in this process initializes the
-    devices.
+    This must happen at the import, because the first op in this process initializes the devices.
     """
     cpu = tensorflow.config.list_physical_devices("CPU")[0]
     parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
@@ -357,7 +355,9 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
-    """Return variables that make a process see emulated GPUs (`build.environment`). Skips if unavailable."""
+    """Return the environment variables with which a process sees emulated GPUs (`build.environment`). Skips if
+    unavailable.
+    """
     try:
         build.environment()
     except build.Missing as error:

@@ -1,4 +1,6 @@
-"""Data that tests in several processes share: the machine's roofs, and results made once per session."""
+"""Data that the tests of several processes share: the machine's roofs, and results that are made once per
+session.
+"""
 
 import fcntl
 import os
@@ -8,11 +10,11 @@ from pathlib import Path
 import msgspec
 
 MACHINES = "TUILAB_TESTS_MACHINES"
-"""The environment variable with the folder of the roofs that this session's tests share."""
+"""Name of the environment variable that contains the folder of the roofs that this session's tests share."""
 
 
 def knowing(folder: Path) -> str:
-    """Create a data folder for TUILAB_DATA with the roofs that this session's tests share.
+    """Create a data folder for TUILAB_DATA that contains the roofs shared by the tests of this session.
 
     The first run in a data folder measures the machine's roofs, which takes longer than the run of most
     tests. Outside a test session, folders are independent.

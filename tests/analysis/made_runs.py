@@ -1,4 +1,4 @@
-"""Builds runs from events, for tests of the sentences about them."""
+"""Builds runs from events, for tests of the sentences about runs."""
 
 import math
 import random
@@ -45,7 +45,7 @@ def begun(
 def measure(
     state: RunState, costs: Mapping[Arm, Cost], rounds: int = 20, spread: float = 0.01, seed: int = 1
 ) -> RunState:
-    """Add rounds in which each arm takes the time of its cost function at each point's `samples`."""
+    """Add rounds to a run. At each point, an arm takes the time that its cost function gives for `samples`."""
     draw = random.Random(seed)
     for _ in range(rounds):
         blocks = []

@@ -1,4 +1,4 @@
-"""Splitting a call's time into an account: parts that add up, their sources, and unknown time."""
+"""An account splits a call's time into parts that add up. Each part has a source, or counts as unknown."""
 
 import msgspec
 import pytest
@@ -77,8 +77,8 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """If an emulated kernel of 0.5 ms had to wait for a processor, the mean call would be longer than an
-    unprofiled one.
+    """An emulated kernel of 0.5 ms waited for a processor, which would make the mean profiled call longer than
+    an unprofiled call.
     """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
     found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})

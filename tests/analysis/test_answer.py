@@ -239,7 +239,7 @@ def test_a_single_arm_of_a_sweep_is_reported_at_both_ends_and_at_the_run_size(ow
 
 
 def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
-    """One arm is the fastest at the smallest size, and another one at the largest."""
+    """The fastest arm at the smallest size is not the fastest arm at the largest size."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
     measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
@@ -328,8 +328,8 @@ def test_a_time_of_zero_is_not_a_figure() -> None:
 
 
 def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
-    """The arms are nearly equal in busy rounds. These are just over half of all rounds, so the medians come
-    from them.
+    """In busy rounds, the arms are nearly equal. Just over half of the rounds are busy, so they determine the
+    medians.
     """
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
@@ -352,7 +352,7 @@ def test_figures_follow_the_order_of_their_names() -> None:
 
 
 def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -> RunState:
-    """Add rounds in which each arm (by variant) takes the time that its function returns for the round."""
+    """Add rounds in which each variant's arm takes the time that its function returns for the round."""
     for index in range(rounds):
         blocks = tuple(
             e.Block(arm, 0, 1, by_arm[known.arm.variant](index)) for arm, known in state.arms.items()
@@ -364,8 +364,8 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return a function that gives times around this median, varying by this share in a cycle of
-    four rounds.
+    """Return a function that gives times around this median. They vary by this share, in a cycle of four
+    rounds.
     """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
 

@@ -1,4 +1,4 @@
-"""The minimum time of a call on a GPU that is not present, and its description."""
+"""The shortest possible time of a call on a GPU that this machine does not have, and the sentences about it."""
 
 import math
 import re
@@ -61,7 +61,7 @@ class TestGpu:
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
-        """Four equal products are four ops in an eager call and one in a graph."""
+        """Four equal products are four ops in an eager call, but a graph merges them into one op."""
         state = begun([EAGER, GRAPH, GPU_GRAPH])
         with_work(state, Work(flop=4.0), EAGER)
         with_work(state, Work(flop=1.0), GRAPH)
@@ -84,8 +84,8 @@ class TestGpu:
         ids=["a pipeline", "a library"],
     )
     def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
-        """The work on the host is not counted, but its measured time is. Small copies disappear
-        in its interval.
+        """The bound includes the measured time of the host, not the amount of its work. Small copies are within
+        the interval of that time.
         """
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
@@ -151,7 +151,7 @@ class TestGpu:
         assert f"The best case on an H100 is unknown: {why}" in answer(state)
 
     def test_a_short_bound_is_unknown_until_the_host_is_measured(self) -> None:
-        """Without this host's launch cost, the bound of a small call would be less than a nanosecond."""
+        """Without this host's launch cost, the bound of a small call would be below a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
@@ -355,7 +355,7 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Return the seconds that the program takes on that data sheet's GPU if no time is lost."""
+    """Return the seconds that the program takes at best on the GPU of that data sheet, with no time lost."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:
@@ -376,7 +376,7 @@ def test_there_are_sixty_programs() -> None:
 
 
 def call_of(name: str) -> GpuCall:
-    """Return the bound's input for that program."""
+    """Return the call that the program makes, as input for the bound."""
     kernels, mode, copied = PROGRAMS[name]
     by_dtype: dict[str, float] = {}
     for dtype, flop, _ in kernels:
@@ -418,7 +418,7 @@ KINDS = {
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }
-"""The programs by the kind of work that they do, as listed in docs/measuring.md."""
+"""Programs grouped by the kind of their work, as listed in docs/measuring.md."""
 
 
 def test_the_table_of_bounds_in_the_papers_is_current() -> None:

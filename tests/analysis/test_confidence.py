@@ -1,4 +1,4 @@
-"""The badge shows the precision that a run reached, and in two words why its figures may be doubtful."""
+"""The badge shows the precision of a run, and in two words why its figures may be wrong."""
 
 import pytest
 

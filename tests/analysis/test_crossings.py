@@ -1,4 +1,4 @@
-"""Sign changes: where they are, how certain they are, and when they are ignored."""
+"""Sign changes of the log ratio: where they are, how certain they are, and when they are ignored."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Each finding is reported with its numbers, and nothing is reported if nothing is wrong."""
+"""Each problem is reported with its numbers. Without a problem, nothing is reported."""
 
 import pytest
 
@@ -142,7 +142,7 @@ def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
 
 
 def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
-    """4% of 240 ms is too long: something else was using the processor."""
+    """4% of 240 ms is too long to start one op, so another program must have used the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
         state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
         assert not found(placed(state, arm, e.Node("m", "MatMul", "CPU:0")), "launch-bound")

@@ -1,5 +1,5 @@
-"""Claims about differences between environments that took turns are no stronger than the processes
-support.
+"""Two environments took turns. Claims about their differences are no stronger than the data of the processes
+allows.
 """
 
 import random
@@ -23,7 +23,7 @@ def arms(host: str) -> list[Arm]:
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
     """Return a run of two environments.
 
-    A graph call in the second one takes `graph` times as long. between: the spread between processes.
+    In the second one, a graph call takes `graph` times as long. between: the spread between processes.
     """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]

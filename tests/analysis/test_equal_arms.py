@@ -1,5 +1,6 @@
-"""A crossover is reported only if the lead persists, and not because of noise. Uses seeded, simulated sweeps
-whose true crossover is known.
+"""A crossover is reported only if the new leader stays ahead, not because of noise.
+
+Uses seeded, simulated sweeps whose true crossover is known.
 """
 
 import math
@@ -34,8 +35,8 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the timings of the fastest arm at the largest size and of the fastest arm at the smallest, after
-    up to eight added sizes.
+    """Return two timings: of the arm that is fastest at the largest size, and of the arm that is fastest at the
+    smallest. The sweep adds up to eight sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

@@ -1,4 +1,4 @@
-"""Statements about the recordings from an H100 (tests/recordings/h100), compared with what it did."""
+"""Checks statements about runs recorded on an H100 (tests/recordings/h100) against the recorded times."""
 
 import gzip
 import json
@@ -30,7 +30,9 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""Factor by which a median may differ from the machine's usual time: its intervals are about that wide."""
+"""Factor by which a median may differ from the machine's usual time. The intervals of the medians are about
+this wide.
+"""
 
 
 @cache
@@ -49,7 +51,7 @@ def recorded(name: str) -> RunState:
 
 @pytest.fixture(params=NAMES)
 def state(request: pytest.FixtureRequest) -> RunState:
-    """Yield each recorded run with the machine's roofs."""
+    """Yield the state of each recorded run, with the roofs of its machine."""
     state = recorded(request.param)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
@@ -58,7 +60,9 @@ def state(request: pytest.FixtureRequest) -> RunState:
 
 
 def compared(state: RunState) -> list[tuple[GpuBound, float]]:
-    """Return each bound that follows from a CPU arm, and the seconds of the fastest such arm on the H100."""
+    """Return each bound that was computed from a CPU arm, with the seconds of the fastest comparable arm on the
+    H100.
+    """
     found = []
     for point in [point.index for point in state.points] or [0]:
         for lead in leads(state, point):
@@ -109,7 +113,7 @@ def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted() -> None:
 
 
 def test_a_cpu_arm_that_used_the_gpu_says_so() -> None:
-    """On the H100, the CPU's graph of many pieces returned its results through the GPU."""
+    """On the H100, the arm of many pieces, a graph on the CPU, returned its results through the GPU."""
     flagged = {
         arm.label: flag.message
         for arm in summarise(recorded("many-copies")).arms

@@ -1,4 +1,4 @@
-"""A run on several hosts: ratios between hosts are unpaired; claims and crossovers are judged for each host
+"""A run on several hosts. Ratios between hosts are unpaired, and each host's claims and crossovers are judged
 separately.
 """
 
@@ -79,7 +79,7 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
 
 
 def test_an_unpaired_interval_covers_the_variation_between_processes():
-    """Each process settles at its own speed: 5 of each arm, 5% apart."""
+    """Each arm has 5 processes, and the speeds of the processes differ by 5%."""
     draw, held, trials = random.Random(8), 0, 200
     for _ in range(trials):
         a, b = ArmSamples(), ArmSamples()

@@ -1,4 +1,4 @@
-"""A model's layers compared with the account: shares, roofs, and time outside layers."""
+"""A model's layers compared with the account of a call: shares, roofs, and the time outside layers."""
 
 import re
 
@@ -31,7 +31,7 @@ LAYERS = (
 
 
 def run(**parts):
-    """Return a run in which calls of both arms take a millisecond, with a profile of one arm."""
+    """Return a run in which calls of both arms take a millisecond. One arm has a profile."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
     return made.folded(
         made.started("r1", made.GRAPH, SLOW),
@@ -74,7 +74,7 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
 
 
 def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
-    """On a busy host, only the parts of the profiled calls are known, not those of the run's own calls."""
+    """The host was busy, so the parts of the profiled calls say nothing about the run's own calls."""
     result = summarise(run(compute=4e-3, dispatch=1e-3))
     assert list(result.arms[0].phases_s) == ["not_known"]
     assert [layer.share for layer in result.model.layers] == pytest.approx([0.4, 0.2, 0.12])

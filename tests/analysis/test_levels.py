@@ -1,4 +1,4 @@
-"""Samples at two levels are distinguished from noisy samples."""
+"""Samples that cluster at two levels are distinguished from noisy samples."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ NOISE = {
 
 
 def two(draw: np.random.Generator, n: int, share: float, step: float, noise: float) -> np.ndarray:
-    """Return samples in which a share of the calls takes longer by a fixed amount."""
+    """Return samples in which some of the calls take longer by a fixed amount."""
     return np.where(draw.random(n) < share, 1 + step, 1.0) * np.exp(noise * draw.normal(size=n))
 
 

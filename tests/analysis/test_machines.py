@@ -1,4 +1,4 @@
-"""Many machines that ran the same presets: their results, and their disagreements."""
+"""Many machines ran the same presets: their results, and where they disagree."""
 
 import msgspec
 

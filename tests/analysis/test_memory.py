@@ -1,4 +1,4 @@
-"""Which figures are cached, and which modules summarising a run imports."""
+"""Checks which figures are cached, and which modules are imported to summarise a run."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Optimised ops, mapped to the op that does their work."""
+"""The name of an optimised op is mapped to the op whose work it does."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tuilab.analysis.operations import computes, plain
         ("_MklNativePadWithFusedConv2D", "PadWithFusedConv2D", "Conv2D"),
         ("_FusedDepthwiseConv2dNative", "_FusedDepthwiseConv2dNative", "DepthwiseConv2dNative"),
         ("_FusedBatchNormEx", "_FusedBatchNormEx", "FusedBatchNormV3"),
-        # Ops that code requests by this name.
+        # User code can also request ops by these names.
         ("FusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("_MklFusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("FusedPadConv2D", "FusedPadConv2D", "FusedPadConv2D"),

@@ -1,4 +1,4 @@
-"""Outliers are counted correctly."""
+"""Counts outliers."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The copy cost is recovered from timings."""
+"""The cost of a copy is computed from timings."""
 
 import math
 import random

@@ -1,4 +1,6 @@
-"""Several processes are several observations: the interval contains the median of the processes."""
+"""With several processes, each process is one observation, and the interval contains the median of the
+processes.
+"""
 
 import math
 import random
@@ -21,7 +23,9 @@ ROUNDS = 40
 
 
 def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
-    """Return a cell with one process per speed (seconds per call), and noise around each speed."""
+    """Return the samples of an arm. Each process runs at one of these speeds (seconds per call), with noise
+    around it.
+    """
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
@@ -49,7 +53,9 @@ def test_the_interval_of_three_processes_covers_further_processes(between: float
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Return a cell with forks of these zygotes, each with its own speed, after a fresh process."""
+    """Return the samples of an arm: first of a fresh process, then of forks of zygotes, each with its own
+    speed.
+    """
     draw = random.Random(seed)
     paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]
     found = cell(*paces, seed=seed, rounds=8)
@@ -68,7 +74,9 @@ def test_forks_of_similar_zygotes_count_as_independent_observations() -> None:
 
 
 def test_if_zygotes_differ_each_is_one_observation() -> None:
-    """Nineteen forks of three zygotes are not nineteen observations: the interval spans the zygotes."""
+    """Nineteen forks of three zygotes are not nineteen observations, so the interval covers the differences
+    between zygotes.
+    """
     draw, hits, without = random.Random(7), 0, 0
     for seed in range(300):
         own = {zygote: draw.gauss(0, 0.2) for zygote in range(3)}
@@ -159,7 +167,7 @@ def again(state: RunState, worker: int) -> e.RunStarted:
 
 
 def published(*scales: float) -> RunState:
-    """Return a run with one process per scale; each scale multiplies the graph's time."""
+    """Return a run with one process per scale. A process's scale multiplies the time of the graph."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:

@@ -1,4 +1,4 @@
-"""A profile described in sentences."""
+"""Sentences that describe a profile."""
 
 import msgspec
 import pytest

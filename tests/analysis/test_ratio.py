@@ -1,4 +1,4 @@
-"""Ratios paired by round."""
+"""Ratios of arms that were measured in the same rounds."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Facts read from a run's state: op counts, and accounts compared with the run."""
+"""Facts read from a run's state: numbers of ops, and accounts compared with the run."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_the_xla_program_is_not_listed_as_an_op() -> None:
 
 
 def test_an_account_that_contradicts_the_run_is_dropped() -> None:
-    """Profiled calls took 28.7 ms against a median of 9.1 ms, so the machine behaved differently during the
+    """Profiled calls took 28.7 ms, but the run's median is 9.1 ms: the machine behaved differently during the
     profile.
     """
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})

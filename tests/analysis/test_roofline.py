@@ -1,4 +1,6 @@
-"""A machine's limits, and what they imply for an arm and for a GPU that is not present."""
+"""A machine's hardware limits, and what follows from them for an arm and for a GPU that this machine does not
+have.
+"""
 
 import msgspec
 import pytest
@@ -50,7 +52,7 @@ def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
 
 
 def with_work(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
-    """Return the run with its arms' work and its machine's roofs."""
+    """Return the run, after adding the work of its arms and the roofs of its machine."""
     for arm in arms:
         for place in state.points if point is None else [state.points[point]]:
             state.apply(e.WorkKnown(run="r", arm=arm.id, point=place.index, work=work))
@@ -161,7 +163,9 @@ class TestArm:
 
 
 class TestRaised:
-    """No arm is faster than its machine. An arm that exceeds a roof raises it for all arms, and is named."""
+    """No arm can be faster than its machine. So an arm that exceeds a roof raises that roof for all arms, and a
+    message names the arm.
+    """
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)
 
@@ -305,14 +309,14 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
 
 @pytest.mark.parametrize("seconds", [4e-3, 10e-3])
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
-    """The peak may have been measured on a busy machine, and with another matrix product than the arm's."""
+    """The peak may have been measured on a busy machine, and with a different matrix product."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
     with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_fewer_operations_than_usual_raise_no_suspicion() -> None:
-    """If a faster algorithm is known, only the operations that every algorithm needs count."""
+    """If a faster algorithm exists, only the operations that every algorithm needs count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     with_work(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2

@@ -1,4 +1,4 @@
-"""Intervals contain a known truth exactly as often as they claim. Seeded."""
+"""In seeded simulations, intervals contain the known true value as often as they claim."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The result that scripts read."""
+"""The summary of a run that scripts read."""
 
 import json
 import math
@@ -214,7 +214,7 @@ def test_extreme_figures_give_a_result_without_nan() -> None:
 
 
 def test_a_model_without_an_example_count_has_no_rate() -> None:
-    """A batch of unknown size is not treated as a single example."""
+    """If the batch size is unknown, the batch does not count as a single example."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
     counted, unknown, fixed = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(3))
     counted.apply(e.ModelOpened(run="r", model=model))

@@ -1,6 +1,4 @@
-"""On a busy host, the answer gives both the measured speed and the undisturbed speed, each labelled
-as such.
-"""
+"""On a busy host, the answer gives two labelled speeds: the measured speed and the undisturbed speed."""
 
 import random
 
@@ -16,7 +14,7 @@ from tuilab.report.rows import doubts
 
 IDLE_S, SLOWER, SONG_S = 370e-6, 1.4, 50e-6
 WINDOW = 5
-"""Number of rounds."""
+"""Number of rounds in a window."""
 
 
 def run(
@@ -24,7 +22,8 @@ def run(
 ) -> RunState:
     """Return a run.
 
-    The windows determine whether the code was slowed, the processor use of others, and the canary's time.
+    Each window sets whether the measured code was slowed, how much of the processors others used, and the
+    canary's time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

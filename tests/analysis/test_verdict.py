@@ -1,4 +1,4 @@
-"""Every condition of a claim, with each possible verdict."""
+"""Every condition of a claim, with every verdict that is possible for it."""
 
 import pytest
 
@@ -436,7 +436,9 @@ def test_copied_and_resident_arms_are_distinguished() -> None:
 
 
 def test_a_claim_is_judged_on_one_gpu_unless_it_names_another():
-    """GPU:1 is faster in one way and GPU:0 in the other; arms of both are never paired."""
+    """GPU:0 is faster with resident inputs and GPU:1 with copied inputs. An arm of one GPU is never compared
+    with an arm of the other.
+    """
     second, second_copied = Arm("GPU:1", "graph"), Arm("GPU:1", "graph", "copied")
     costs = {GPU_GRAPH: 2e-3, GPU_COPIED: 3e-3, second: 9e-3, second_copied: 1e-3}
     state = finish(measure(begun(list(costs)), costs))

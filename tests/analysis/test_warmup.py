@@ -1,4 +1,4 @@
-"""Whether two successive windows agree."""
+"""Decides whether two successive windows of samples agree."""
 
 import random
 

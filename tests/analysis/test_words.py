@@ -1,4 +1,4 @@
-"""Figures formatted for sentences."""
+"""Formats figures for sentences."""
 
 import pytest
 

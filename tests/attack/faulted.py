@@ -1,7 +1,7 @@
 """Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
-Reads trials as JSON lines and answers each with a line. Each trial is a fork of this process, which has
-already imported the command line, and each worker of these tests is a fork of that trial. A trial that does
+Reads trials as JSON lines, and answers each trial with one line. Each trial is a fork of this process, which
+has already imported the command line, and each worker of these tests is a fork of that trial. A trial that does
 not end is killed and reported as a hang. A trial is over when no process that it started remains.
 """
 
@@ -33,7 +33,7 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""Seconds that processes started by a command may keep running after its end."""
+"""Seconds for which processes that a command started may keep running after the command."""
 
 
 def export() -> None:
@@ -49,7 +49,7 @@ def export() -> None:
 
 
 def remember() -> None:
-    """Change a saved preference. If saving fails, the change applies to this session only."""
+    """Change a saved preference. If saving fails, the change affects only this session."""
     from tuilab.lab import files
 
     files.remember_opened("b.py")
@@ -57,11 +57,11 @@ def remember() -> None:
 
 
 ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
-"""Actions of a screen, run as commands without the screen."""
+"""Actions of the screen, run like commands but without the screen."""
 
 
 def load_commands() -> None:
-    """Import the modules that commands need, so that a trial takes milliseconds."""
+    """Import the modules that commands need, so that each trial takes only milliseconds."""
     for package in (
         "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
     ):  # fmt: skip
@@ -78,7 +78,7 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """Fork a command's worker from the command, if it is these tests' own worker, to avoid starting Python
+    """If a command starts these tests' own worker, fork that worker from the command, to avoid starting Python
     again.
     """
     begin = asyncio.BaseEventLoop.subprocess_exec
@@ -113,8 +113,8 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """Run one trial; return the exit code or "hang", the number of calls of the failing kind, and whether a
-    started process remains.
+    """Run one trial. Return the exit code or "hang", the number of calls of the failing kind, and whether a
+    process that it started is still running.
     """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
@@ -155,7 +155,7 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process reports nothing
+            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process reports no number
             return {"code": os.waitstatus_to_exitcode(status), "calls": calls, "stays": not at_rest()}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)
@@ -164,8 +164,8 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until every process that a command started has ended, and return whether it has. This process
-    adopts orphans.
+    """Wait until every process that a command started has ended; return False if one is still running. This
+    process adopts orphans.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

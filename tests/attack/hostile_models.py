@@ -24,7 +24,9 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the hostile files. Fields: the output folder, and the targets of the attacks."""
+    """Writes the hostile files. Fields: the output folder, and the targets of the attacks (a folder, a file, a
+    port).
+    """
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
         self.models, self.outside, self.secret, self.port = models, outside, secret, port
@@ -56,7 +58,7 @@ class Made:
             return {"y": x * 2}
 
     def recursive(self) -> None:
-        """CVE-2022-23591: a function calls itself, which overflows the stack."""
+        """CVE-2022-23591: a function calls itself until the stack overflows."""
 
         def edit(graph: Any) -> None:
             library = graph.graph_def.library.function
@@ -74,7 +76,7 @@ class Made:
         self.saved("recursive", lambda x: {"y": x * 2}, edit)
 
     def image_bomb(self) -> None:
-        """A PNG of a few kilobytes whose pixels take gigabytes."""
+        """A PNG file of a few kilobytes decodes to gigabytes of pixels."""
         import tensorflow as tf
 
         side = 20_000
@@ -93,7 +95,7 @@ class Made:
         self.saved("image_bomb", decodes)
 
     def constant_bomb(self) -> None:
-        """A constant that consists of one number but claims to have billions."""
+        """A constant contains one number but claims to have billions."""
 
         def edit(graph: Any) -> None:
             for function in graph.graph_def.library.function:
@@ -115,7 +117,7 @@ class Made:
         self.saved("constant_bomb", adds, edit)
 
     def unlisted(self) -> None:
-        """The graph's list of functions omits the functions that the objects name."""
+        """The graph's list of functions lacks the functions that the objects refer to."""
         import tensorflow as tf
 
         def saves(x: Any) -> Any:
@@ -161,13 +163,13 @@ class Made:
         self.saved("twice", self.writes, edit)
 
     def pipe(self) -> None:
-        """The variables' index is a named pipe to which no process writes."""
+        """The index of the variables is a named pipe to which no process writes."""
         folder = self.saved("pipe", lambda x: {"y": x * 2})
         (folder / "variables" / "variables.index").unlink()
         os.mkfifo(folder / "variables" / "variables.index")
 
     def asset_link(self) -> None:
-        """The vocabulary in `assets` is a link to another of the user's files."""
+        """The vocabulary in `assets` is a link to another file of the user."""
         import tensorflow as tf
 
         words, folder = self.models / "words.txt", self.models / "asset_link"
@@ -228,7 +230,7 @@ class Made:
 
     @staticmethod
     def adding(module: str, kind: str, config: Any, registered: str | None = None) -> Callable[[Any], None]:
-        """Return an edit that adds a layer to the description."""
+        """Return an edit that adds a layer to a model's description."""
         layer = {"module": module, "class_name": kind, "config": config, "registered_name": registered}
         return lambda described: described["config"]["layers"].append(layer)
 
@@ -239,7 +241,7 @@ class Made:
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
     def unsafe_switch(self) -> None:
-        """CVE-2025-9906: the description turns the safe mode off, and then includes code."""
+        """CVE-2025-9906: the description turns safe mode off, and then includes code."""
         function = "enable_unsafe_deserialization"
 
         def edit(described: Any) -> None:
@@ -260,7 +262,7 @@ class Made:
         self.packed("torch_pickle", self.adding("keras.layers", "TorchModuleWrapper", {"module": data}))
 
     def nested_graph(self) -> None:
-        """CVE-2026-1462: a layer opens a SavedModel; here inside another layer."""
+        """CVE-2026-1462: a layer, here inside another layer, opens a SavedModel."""
         inner = {"module": "keras.layers", "class_name": "TFSMLayer", "registered_name": None}
         inner["config"] = {"filepath": str(self.models / "twice"), "call_endpoint": "serving_default"}
         self.packed("nested_graph", self.adding("keras.layers", "TimeDistributed", {"layer": inner}))
@@ -288,7 +290,7 @@ class Made:
         self.packed("pickled_weights", model_weights_h5=None, model_weights_npz=stream.getvalue())
 
     def weights(self, name: str, change: Callable[[Any, str], None]) -> None:
-        """Save a `.keras` file with a change to the table of one weight."""
+        """Save a `.keras` file after changing the table of one weight."""
         import h5py
 
         path = self.packed(name)
@@ -302,11 +304,11 @@ class Made:
         self.packed(name, model_weights_h5=stream.getvalue())
 
     def shape_bomb(self) -> None:
-        """CVE-2026-0897: a weight's table claims to hold terabytes."""
+        """CVE-2026-0897: the table of a weight claims to hold terabytes."""
         self.weights("shape_bomb", lambda f, at: f.create_dataset(at, (2**40,), "f4", chunks=(1024,)))
 
     def external_weights(self) -> None:
-        """CVE-2026-1669: a weight's table is in another file."""
+        """CVE-2026-1669: the table of a weight is in another file."""
         where = [(str(self.secret), 0, 16)]
         self.weights("external_weights", lambda f, at: f.create_dataset(at, (4,), "f4", external=where))
 
@@ -343,7 +345,7 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""The files, each with words from the message that rejects it."""
+"""The files, each with words from the message with which tuilab rejects it."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:

@@ -1,6 +1,6 @@
-"""A program that sends what an observer would send: steps and profiler windows. Without TensorFlow.
+"""A program that sends the messages of an observer, steps and profiler windows, without TensorFlow.
 
-Optional arguments: how many times to send them, and the seconds in between. Prints `end` afterwards. Run with
+Optional arguments: how often to send them, and the seconds between two times. Prints `end` afterwards. Run with
 `-I -S`, so that the observer itself is not loaded.
 """
 

@@ -1,7 +1,7 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
 
-Each trial is a fork that drops its privileges after it has run the same command with them, because the other
-user may not have permission to read the files that Python imports for a command.
+Each trial is a fork. It runs the command once with its privileges, which imports all Python files, and then
+drops the privileges: the other user may not be allowed to read these files.
 """
 
 import contextlib
@@ -32,13 +32,13 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 
 def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
-    """Run Python code, which answers by calling `answer` and may continue to run afterwards."""
+    """Run Python code. It answers by calling `answer`, and may continue to run afterwards."""
     os.environ |= environment
     exec(text, {"answer": answer})
 
 
 def main() -> None:
-    """Answer trials until the input ends. A trial's code may run until this process ends."""
+    """Answer trials until the input ends. The code of a trial may run until this process ends."""
     load_commands()
     for line in sys.stdin:
         told = json.loads(line)

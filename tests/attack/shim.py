@@ -15,16 +15,17 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""Values in place of an errno: the process is killed; only half is written; the file is cut before it is
-read; the file grows before it is read.
+"""Special values instead of an errno. In this order: the process is killed; only half is written; the file is
+cut before it is read; the file grows before it is read.
 """
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a trial. code: the command's exit code, or "hang". calls: number of calls of that kind.
+    """The outcome of a trial.
 
-    stays: True if a process that it started has not ended.
+    code: the command's exit code, or "hang". calls: number of calls of that kind. stays: True if a process that
+    the command started has not ended.
     """
 
     code: int | str

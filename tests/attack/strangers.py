@@ -1,4 +1,4 @@
-"""A watched folder of hostile model files, which are opened in every possible way."""
+"""Opens a folder of hostile model files in every possible way, and watches the folders around it."""
 
 import contextlib
 import json
@@ -19,15 +19,15 @@ from tests.calling import TUILAB
 from tests.data_folder import knowing
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "models"
-"""Scripts that write further files."""
+"""Scripts in the shared folder that write further hostile files."""
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
-"""Seconds that opening may take in these tests, instead of two minutes."""
+"""Time limit in seconds for opening a file in these tests. Users get two minutes."""
 PATIENCE_S = 240.0
 """Seconds after which a command counts as hanging: the opening limit, plus a start on a busy machine."""
 BASE = 1_500_000_000
-"""Memory in bytes of a command that opens no model: at most two TensorFlow processes, and the command
-itself."""
+"""Memory in bytes of a command that opens no model: two TensorFlow processes at most, and the command itself.
+"""
 
 LAB = """
 import asyncio, json, sys
@@ -44,12 +44,12 @@ async def main(lab):
 
 Lab.run(main)
 """
-"""Opens the files in the lab, one after another, as its screen does."""
+"""Code that opens the files in the lab, one after another, as the lab's screen does."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended. megabytes: the maximum memory of all its processes."""
+    """How a command ended. megabytes: peak memory of all its processes together."""
 
     code: int
     said: str
@@ -58,8 +58,8 @@ class Outcome:
 
 
 class Field:
-    """The folders of a test. `models`: files to open. `outside`, `home` and `work` must not change. `tmp`
-    must be empty again.
+    """The folders of a test. `models` contains the files to open. `outside`, `home` and `work` must not change.
+    `tmp` must be empty at the end.
     """
 
     def __init__(self, root: Path) -> None:
@@ -116,7 +116,7 @@ class Field:
         return sorted(os.listdir(self.models))
 
     def contents(self) -> dict[str, object]:
-        """Return the contents of everything that must not change."""
+        """Return the contents of all files that must not change."""
         found: dict[str, object] = {}
         for name in ("models", "outside", "home", "work"):
             for path in (self.root / name).rglob("*"):
@@ -158,8 +158,8 @@ class Field:
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models in one lab, one after another. Each outcome has the time and the memory of all of
-        them together.
+        """Open the models in one lab, one after another. Each outcome has the total time and the peak memory of
+        all models.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)
@@ -192,11 +192,11 @@ def _servers() -> list[psutil.Process]:
 
 
 STOPPED = "GB of memory|not finished after|Unable to allocate"
-"""A busy host may take longer to fill its memory than the limit for opening; with little free memory, memory
-is not filled at all.
+"""Messages for files that fill the memory. A busy host may reach the time limit before the memory is full. If
+little memory is free, the allocation fails at once.
 """
 WITHOUT_TRAINING = {"evaluates.keras"}
-"""Models that open, because their attack is in `compile`, which is not restored."""
+"""Models that open without harm: their attack is in `compile`, which is not restored."""
 NAMED = {
     **{
         name: re.escape(named) for name, named in hostile_models.KINDS.items() if name not in WITHOUT_TRAINING
@@ -252,6 +252,6 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "not a readable HDF5 file",
 }
-"""Words from the message that rejects each file. Other files open, or fail with a message of Keras,
+"""Words from the message that rejects each file. The other files open, or fail with a message from Keras,
 TensorFlow or a limit.
 """

@@ -1,4 +1,4 @@
-"""The lab under seeded attack: measurements survive, no process or file is left behind, no user sees a
+"""The lab under seeded attack: measurements survive, no process or file is left behind, and no user sees a
 traceback.
 
 Short by default; `--long` produces the numbers of the table, printed at the end of each test (`-s`).
@@ -63,8 +63,8 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return all trials. With TUILAB_TESTS_PART=2/8, return the second eighth of them, to run the long mode
-    in parts.
+    """Return all trials. With TUILAB_TESTS_PART=2/8, return only the second eighth, to run the long mode in
+    parts.
     """
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
@@ -123,7 +123,7 @@ def on_a_terminal(
 def in_a_page(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server with one open page, in which a run is started."""
+    """Run a server, open one page of it, and start a run there."""
     aiohttp = pytest.importorskip("aiohttp")
     words = [*words, "--port", str(free_port())]
     with (place / "log").open("wb") as log:
@@ -162,7 +162,7 @@ def in_a_page(
 
 @dataclass(frozen=True)
 class Face:
-    """A way to start a run, with the number of times to kill it in long and in short mode."""
+    """A way to start a run, and how often to kill the run in long and in short mode."""
 
     words: tuple[str, ...]
     kills: int
@@ -241,13 +241,13 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
-    """The program continues when nobody listens, a signal ends it, and no process is left."""
+    """The program continues without a listener, a signal still ends it, and no process is left behind."""
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # short, because tuilab avoids a long path
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # a short path, because tuilab does not use long ones
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [
@@ -292,8 +292,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
 @linux
 @pytest.mark.long
 def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
-    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its
-    children would inherit this.
+    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its children
+    would inherit that.
     """
     test = tmp_path / "test_one.py"
     test.write_text(
@@ -353,7 +353,7 @@ def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) ->
 
 
 def rounds_of(data: Path) -> dict[str, int]:
-    """Return the number of rounds of each run saved there."""
+    """Return the number of rounds of each run in that history."""
     if not data.exists():
         return {}
     store = Store.open(data)
@@ -531,7 +531,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host tries this both while it is idle and while it measures a run of its own."""
+    """The remote host tries this while it is idle, and while it measures its own run."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

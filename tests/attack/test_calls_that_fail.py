@@ -53,21 +53,21 @@ FAULTS = {
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
 }
-"""The faults, each with the kind of call and its errno."""
+"""The faults: the kind of system call that fails, and its errno."""
 CHANGING = ("cut while read", "grown while read")
-"""Faults that are applied only to the user's own files."""
+"""Faults that affect only the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Number of rounds in a run, and in a run that a worker left. The number is small, because each round adds
-calls to every command.
+"""Number of rounds in each run, including the run that a worker left behind. The number is small, because each
+round adds system calls to every command.
 """
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command to attack. words: its command line. measures: it needs a worker.
+    """A command to attack. words: its command line. measures: True if it needs a worker.
 
     in_worker: calls fail in the worker, not the command. reads: the user's own files that it reads. varies:
     its output contains the time, so only its structure is compared. stdout: a file for its output.
@@ -125,7 +125,7 @@ USUAL = COMMANDS.keys() - {
     "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
-"""Number of trials per command in short mode, each with another kind of fault."""
+"""Number of trials per command in short mode. Each trial has a different kind of fault."""
 
 
 def template(place: Path) -> Path:
@@ -179,13 +179,13 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def files(place: Path) -> dict[str, bytes]:
-    """Return the user's own files, and the lab's saved preferences."""
+    """Return the user's own files and the lab's saved preferences."""
     found = [file for name in ("own", "state") for file in (place / name).rglob("*") if file.is_file()]
     return {str(file.relative_to(place)): file.read_bytes() for file in found}
 
 
 def rounds_in(file: Path) -> dict[str, int]:
-    """Return a history's rounds, including those of deleted runs, as far as it is readable."""
+    """Return the rounds in a history, including those of deleted runs, as far as the history is readable."""
     store = Store.at(file)
     try:
         return {
@@ -299,7 +299,7 @@ class Attack:
         yield from self.history(fault, done)
 
     def overwritten(self, fault: str, before: dict[str, bytes], now: dict[str, bytes]) -> Iterator[str]:
-        """Yield files that were overwritten although another program had changed them meanwhile."""
+        """Yield files that were overwritten although another program had changed them in the meantime."""
         for name in before.keys() & now.keys():
             if now[name] in (before[name], self.after.get(name)) or name in WRITTEN.get(self.name, ()):
                 continue
@@ -309,8 +309,8 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unexpected content is still acceptable, because only a time differs or because the
-        command was killed.
+        """Return whether unexpected content is acceptable, because only a time differs or because the command
+        was killed.
         """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
@@ -361,7 +361,7 @@ class Attack:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
-        """Return the run's rounds from the place that the command reports: a file, or a temporary folder."""
+        """Return the run's rounds from the file or temporary folder that the command reports."""
         if elsewhere := re.search(r"runs are saved in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
@@ -371,7 +371,7 @@ class Attack:
         return sum(b'"type":"round"' in line[:40] for line in Path(match[1]).read_bytes().splitlines())
 
     def undone(self, file: Path, done: Outcome) -> Iterator[str]:
-        """Yield the actions that the command claimed to have done but did not do."""
+        """Yield the actions that the command reported as done but did not do."""
         wanted = {
             "history tag": "SELECT 1 FROM tags WHERE run = 'run1' AND tag = 'good'",
             "history note": "SELECT 1 FROM runs WHERE run = 'run1' AND note = 'words'",
@@ -395,7 +395,7 @@ WRITTEN = {
     "check -o": ("own/out.json",),
     "check --write-baseline": ("own/base.json",),
 }
-"""Files that a command always writes, whether or not it reads them."""
+"""Files that a command always writes, even if it cannot read them."""
 
 
 @linux

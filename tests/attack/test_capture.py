@@ -1,4 +1,6 @@
-"""A captured function exists in its old or its new version, never half written, whatever fails and when."""
+"""A captured function exists in its old or its new version, never half written, whatever fails and whenever it
+fails.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tests what a confined worker and its children can do, and what happens on a kernel that cannot confine
+"""Tests the limits of a confined worker and its children, and the behaviour on a kernel that cannot confine
 processes.
 """
 
@@ -92,14 +92,14 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""User code that attempts what a model might, in its process, a thread, a child and a fork."""
+"""User code that tries what a malicious model might try: in its process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
 @pytest.fixture
 def tried(tf, tmp_path):
-    """Yield a model, and a function that writes code to open it with. Fails if that code connects
-    to a server.
+    """Yield a model, and a function that writes the code to open the model. Fails if that code connects to a
+    server.
     """
     outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
     for each in (outside, home, models, tmp_path / "code"):
@@ -128,9 +128,9 @@ def tried(tf, tmp_path):
 
 
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
-    """Return the reason why a worker started without a model rejects this one.
+    """Return why a worker rejects this model.
 
-    Over ssh, too, the model is not announced at the start.
+    As over ssh, the worker does not know about the model when it starts.
     """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
@@ -148,9 +148,9 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker, which was started without a model, replaces itself.
+    """A warm worker that was started without a model replaces itself.
 
-    A fresh worker is confined from the start.
+    A fresh worker is confined from its start.
     """
     model, opening = tried
     scope = requests.scope(str(model), opening()) if told else ""
@@ -200,7 +200,7 @@ def test_an_unconfined_probe_succeeds(tmp_path):
 
 @confining
 async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
-    """In these processes, the probe raises an error if it can do more than use the scratch folder."""
+    """In these processes, the probe raises an error if it can use more than the scratch folder."""
     model, opening = tried
     rig = Rig(monkeypatch, 0)
     await rig.lab.start()
@@ -261,13 +261,17 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
-"""Confines itself, with the pattern of GPU files from its arguments, and prints what it can open for writing."""
+"""Code that confines itself, with the pattern of GPU files from its arguments, and prints the files that it can
+open for writing.
+"""
 
 
 @pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
 @pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
 def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
-    """The kernel may forget unused files of /proc; dropping its caches makes it do so."""
+    """This must also hold after the kernel has dropped unused entries of /proc from its caches, so the test
+    drops them.
+    """
     outside, device = tmp_path / "outside", tmp_path / "nvidia0"
     outside.touch()
     if gpu:
@@ -301,7 +305,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(program))), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Runs a command as if the kernel had no Landlock."""
+"""Code that runs a command as if the kernel had no Landlock."""
 
 
 @pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="other system calls")

@@ -1,4 +1,4 @@
-"""If the client of a fleet is killed, its nodes keep their measurements, and no worker remains."""
+"""If the client of a fleet is killed, its nodes keep their measurements, and no worker is left behind."""
 
 import os
 import random

@@ -1,8 +1,8 @@
 """Runs with forked processes are killed at random times: no data is lost, no process is left. With
 TensorFlow.
 
-The workers themselves record their progress: each writes a byte per reported round. `--long` makes 48 trials
-(`-s` prints the table).
+The workers record their own progress: each writes one byte per reported round. `--long` makes 48 trials (`-s`
+prints the table).
 """
 
 import os
@@ -34,8 +34,8 @@ if any(word.startswith("tuilab.worker") for word in sys.orig_argv):
     Channel.send = counted
 """
 EARLIEST, SECONDS = 5.0, 18.0
-"""Seconds until the first process of a `standard` run of that preset, and until its end, on a machine with two
-processors.
+"""Seconds from the start of a `standard` run of that preset until its first process starts, and until the run
+ends, on a machine with two processors.
 """
 WHO = ("lab", "measuring", "idle", "stub", "zygote")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -52,8 +52,8 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Return a run's processes of one kind: forked workers that work or wait, the processes on whose behalf
-    they were forked, or zygotes.
+    """Return the processes of one kind that belong to a run: forked workers that work or wait, the processes
+    for which they were forked, or zygotes.
     """
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:
@@ -78,7 +78,7 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """Kill the requested process at a random time of the run, and return its kind."""
+    """Kill a process of the requested kind at a random time of the run; return its kind."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)

@@ -34,7 +34,7 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """Return two Pythons by name: one with Keras 3.8, and one with the tests' own packages."""
+    """Return two Pythons by name: one with Keras 3.8, and the one that runs the tests."""
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """Return what is wrong with an outcome; "" if nothing is."""
+    """Return a description of what is wrong with an outcome; "" if nothing is wrong."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")

@@ -1,4 +1,4 @@
-"""Two real users of one machine: neither can read, change or block the other's data."""
+"""Two real users of one machine: neither can read, change or block the data of the other."""
 
 import contextlib
 import json
@@ -67,7 +67,7 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """Run Python code as that user until the tests end, and return the object that it prints.
+        """Run Python code as that user until the tests end; return the object that the code prints.
 
         warm: modules to import first.
         """
@@ -123,7 +123,7 @@ def users():
 
 @pytest.fixture
 def data(users):
-    """Return the history of three runs that belongs to the first user."""
+    """Return a history of three runs that belongs to the first user."""
     folder = users.folder / f"data-{len(list(users.folder.iterdir()))}"
     filled(folder, 3)
     users.give(folder, NAMES[0])

@@ -1,4 +1,4 @@
-"""Hostile user code in a real worker: it ends, leaves nothing behind, and prints no escape sequences."""
+"""Hostile user code in a real worker: the worker ends, leaves nothing behind, and prints no escape sequences."""
 
 import os
 import re
@@ -94,7 +94,7 @@ SAYS = {
     "lies about its file": "CPU eager",
     "knows odd modules": "CPU eager",
 }
-"""The expected messages for some of these programs."""
+"""The expected messages of some programs."""
 FEW = ["raises", "sleeps without a name", "forks twice", "prints no text"]
 # Authors see the traceback of their own code, but no frames from tuilab's own files.
 TRACE = re.compile(r"File \"[^\"]*/tuilab/(?!worker/tracebacks)[a-z_/]+\.py\"")

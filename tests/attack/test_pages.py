@@ -1,4 +1,4 @@
-"""Tampered pages of watched programs: the command and the screen show them or reject them with a message."""
+"""Tampered pages of watched programs: the command and the screen show a page, or reject it with a message."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Two labs, a watch inside one of them, and commands use one history at once, while some are killed at
+"""Two labs, a watch inside one of them, and commands use one history at the same time. Some are killed at
 random.
 """
 
@@ -33,7 +33,7 @@ DAMAGE = ("malformed", "not a database", "integrity", "cannot be read")
 
 
 class Shared:
-    """A data folder with two labs that stay open, and two loops of commands."""
+    """A data folder that two open labs and two loops of commands share."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.truth, self.random = folder, folder / "truth", random.Random(SEED)
@@ -70,7 +70,7 @@ class Shared:
         self.watches += 1
 
     def command(self, killed: bool, *words: str) -> None:
-        """Run one command alongside the labs, to its end or until it is killed at a random time."""
+        """Run one command while the labs run. It ends by itself or is killed at a random time."""
         out = self.folder / f"said-{threading.get_ident()}"
         with out.open("wb") as said:
             process = subprocess.Popen(
@@ -122,8 +122,8 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import the runs that continued by themselves, and compare with the workers'
-        counts.
+        """Close everything, import the runs that continued in the background, and compare the history with the
+        workers' counts.
         """
         for terminal in self.labs.values():
             terminal.press("q")
@@ -162,7 +162,7 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
 @pytest.mark.terminal
 @pytest.mark.timeout(300)
 def test_killed_labs_watches_and_commands_share_a_history(shared: Shared) -> None:
-    """Runs for half a minute."""
+    """This test runs for half a minute."""
     until, done = time.monotonic() + SHORT_S, 0
     while time.monotonic() < until:
         shared.round()

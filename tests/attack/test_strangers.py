@@ -1,4 +1,4 @@
-"""Untrusted model files do no harm when they are opened."""
+"""Opening untrusted model files does no harm."""
 
 import json
 import os
@@ -32,7 +32,7 @@ keras_file.examine = lambda *given: None
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return why the worker rejects the file ("" if it opens the file), and how it ended, if it ended."""
+    """Return why the worker rejects the file ("" if it opens the file), and how the worker ended if it did."""
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:
@@ -93,11 +93,11 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
-"""The shared files that write files unless they are stopped."""
+"""The shared files that write files unless tuilab stops them."""
 READ = names("readfile csv immutable")
 """The shared files that read the secret when they are opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""The shared files that take long to test; `test_opening_matrix.py` tests them."""
+"""The shared files that take long to test. `test_opening_matrix.py` tests them."""
 
 
 @pytest.mark.long
@@ -105,7 +105,7 @@ HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant
 @pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/cases/models")
 @pytest.mark.timeout(1_200)
 def test_sandbox_alone_stops_every_file(tmp_path):
-    """Open each file without the allow lists, so that only the sandbox can stop it."""
+    """Opens each file without the allow lists, so that only the sandbox can stop it."""
     worker = Worker(environment={"TUILAB_OPENING_S": str(LIMIT_S)})
     field = Field(tmp_path / "field")
     field.make_own()
@@ -139,7 +139,7 @@ STATIC = {
     for name, named in KINDS.items()
     if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
 }
-"""The files that are rejected because of their description, before TensorFlow or Keras reads them."""
+"""The files that are rejected for their description alone, before TensorFlow or Keras reads them."""
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -162,7 +162,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """If the user passes code, a file may call the functions that this code registered, but nothing else."""
+    """With `--code`, a file may call the functions that this code registered, but no others."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -203,7 +203,7 @@ def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
-    """Write a small Keras model with an edited description and extra archive members."""
+    """Write a small Keras model with an edited description and additional archive members."""
     import keras
 
     whole = folder / "whole.keras"
@@ -269,7 +269,7 @@ def test_a_keras_file_may_name_only_listed_classes(tf, tmp_path, name):
     ("member", "data"), [("model.weights.npz", b"a pickle"), ("x.py", b"1"), ("assets/../../x", b"x")]
 )
 def test_an_archive_may_hold_only_what_keras_writes(tf, tmp_path, member, data):
-    """Keras 3.8 would unpickle a `.npz`, and extract paths outside its folder."""
+    """Keras 3.8 would unpickle an `.npz` file, and would extract members to paths outside its folder."""
     from tuilab.worker.models.keras_file import _described
 
     with pytest.raises(InputError, match=re.escape(f"{member} in it")):
@@ -351,7 +351,7 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """The file names the node that restores it. An old allow list accepted any node with that name."""
+    """The file itself names the node that restores it. An earlier allow list accepted any node of that name."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     from tuilab.worker.models.saved_model import _examine

@@ -1,4 +1,4 @@
-"""Every value of a tampered history is shown, skipped or reported, and none emits an escape sequence."""
+"""Every tampered value of a history is shown, skipped or reported. No value emits an escape sequence."""
 
 import random
 import re
@@ -44,7 +44,7 @@ def columns(file):
 
 
 def tampered(file, name, column, value) -> bool:
-    """Write a value to a column, of every row or of one row; return False if the table rejects it."""
+    """Write a value to a column, in every row or in one row. Return False if the table rejects it."""
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         only = f" WHERE {column} = (SELECT MIN({column}) FROM {name})" if column in IDS else ""

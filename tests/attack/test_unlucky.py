@@ -1,4 +1,6 @@
-"""Accidents and typing mistakes produce one line of output and the right exit code, and no data is lost."""
+"""After an accident or a typing mistake, a command prints one line, exits with the right code, and loses no
+data.
+"""
 
 import json
 import os
@@ -34,7 +36,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def place(home, tmp_path, monkeypatch):
-    """Make a home folder with a history and the user's files, and use it for the test."""
+    """Create a home folder with a history and the user's files, and use it for the test."""
     shutil.copytree(home, tmp_path / "place")
     for name, value in environment(tmp_path / "place").items():
         monkeypatch.setenv(name, value)
@@ -58,7 +60,7 @@ OVER = [
 
 @pytest.mark.parametrize("line", OVER)
 def test_a_command_does_not_overwrite_its_input(place, line):
-    here("history")  # it imports the run that continued in the background
+    here("history")  # this command imports the run that continued in the background
     before, runs = files(place), rounds_in(place / "data" / FILE)
     done = here(*line.split())
     *notes, error = done.stderr.splitlines()

@@ -39,8 +39,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure one run after another, as the real worker does. At the end of a run, the file of the next run
-    must not be closed.
+    """Measure one run after another, as the real worker does. The end of a run must not close the file of the
+    next run.
     """
     while True:
         measure(inbox.get())
@@ -72,7 +72,7 @@ def measure(request: requests.Measure) -> None:
 
 
 def answer(request: requests.Ask) -> None:
-    """Answer a question: a profile with its file, or roofs."""
+    """Answer a question with a profile and its file, or with roofs."""
     bodies: list[msgspec.Struct] = [
         Roofs(machine=MACHINE.key, at="2026-11-23T00:00:00Z", seconds=1.0, sync_s=1e-6)
     ]

@@ -43,11 +43,11 @@ BUDGETS = {
     "soak": "soak:measure",
 }
 ASKED_FOR = {"soak", "fidelity", "models", "cutting", "functions", "captured", "roofs", "bounds"}
-"""Benchmarks that run only if requested by name."""
+"""Benchmarks that run only if they are named on the command line."""
 
 
 def measure(name: str) -> list[Row]:
-    """Return the rows of one budget; a single row with the reason if it could not be measured."""
+    """Return the rows of one budget. If it could not be measured, return one row with the reason."""
     module, _, function = BUDGETS[name].partition(":")
     try:
         rows: list[Row] = getattr(importlib.import_module(f"tests.benchmarks.{module}"), function)()

@@ -7,7 +7,8 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One budget. measured and limit in words; value and bound as numbers. met: None if not judged.
+    """One row of the table of budgets. measured and limit in words; value and bound as numbers. met: None if
+    not judged.
 
     how: the method, in one sentence. detail: the underlying figures.
     """
@@ -31,7 +32,7 @@ def below(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value with at least that share of the values at or below it."""
+    """Return the smallest value such that at least that share of the values is not larger."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-int(share * 1000) * len(ranked) // 1000) - 1))]
 

@@ -17,7 +17,7 @@ TAB, DOWN, UP = "\t", "\x1b[B", "\x1b[A"
 
 
 def rounds(terminal: Terminal) -> bool:
-    """Return whether the first line shows that the run has reached its rounds."""
+    """Return whether the first line of the screen shows that the run has reached its rounds."""
     first = terminal.text.splitlines()[0]
     return "round " in first or "measuring," in first
 
@@ -37,7 +37,9 @@ def longer(terminal: Terminal) -> None:
 
 
 def live(terminal: Terminal) -> float:
-    """Return bytes per second from the key to the run's end, or for `LIVE_S` from its first round."""
+    """Return the bytes per second until the run ends, counted from the key press, or for `LIVE_S` seconds from
+    the first round.
+    """
     before, begun = terminal.sent, terminal.press("r")
     terminal.until(lambda: rounds(terminal), what="rounds")
     try:
@@ -74,7 +76,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """Measure the bytes that the startup sends, and those that moving the cursor and the focus sends."""
+    """Measure the bytes sent at startup, and for moves of the cursor and of the focus."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent

@@ -2,9 +2,9 @@
 
   python -m tests.benchmarks --only captured
 
-The program defines a step, captures it and continues calling its own; tuilab opens the folder here. In each
-round both time two blocks with the same number of calls, in random order. The figure is the median of the
-rounds' ratios.
+The program defines a step, captures it and continues to call it. This process opens the captured folder with
+tuilab. In each round, both processes time two blocks with the same number of calls, in random order. The figure
+is the median of the rounds' ratios.
 """
 
 import json
@@ -86,7 +86,7 @@ for line in sys.stdin:
 
 @dataclass
 class Program:
-    """The process that defines the step and continues to call its own."""
+    """The process that defines the step and continues to call it."""
 
     process: "subprocess.Popen[str]"
 
@@ -122,7 +122,7 @@ class _Silent:
 
 
 def compare(tf: Any, folder: Path, which: str) -> Row:
-    """Measure one step both ways."""
+    """Measure one step in both processes."""
     program = Program.start(folder, which)
     workload = open_model(str(folder / "step"), Opening(data=str(folder / "data.npz")))
     declaration, context = workload.declaration, Context(_Silent())  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One process's measurements of an arm: seconds per call, and the rounds. zygote: the number of its
+    """One process's measurements of one arm: seconds per call, and the rounds. zygote: number of the process's
     zygote; -1 for a fresh process.
     """
 
@@ -85,7 +85,7 @@ def _part(cell: ArmSamples, low: int, high: int) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> ArmSamples:
-    """Combine several processes' samples as in one run."""
+    """Combine the samples of several processes as a run does."""
     whole, at = ArmSamples(), 0
     for number, part in enumerate(parts):
         if number:
@@ -98,7 +98,9 @@ def joined(parts: Sequence[Part]) -> ArmSamples:
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
-    """Return the table: coverage of the grand median and the grand ratio, and widths."""
+    """Return the table: how often intervals contain the grand median and the grand ratio, and how wide they
+    are.
+    """
     every = [process for run in runs for process in run]
     size = round(statistics.median(map(len, runs)))
     ways = {

@@ -1,10 +1,11 @@
-"""Compares the share of a layer with a loop with the time that removing the layer saves.
+"""Compares the reported share of a layer that contains a loop with the time that removing the layer saves.
 
   python -m tests.benchmarks --only cutting
 
-Each model is measured by tuilab with its layers. By hand, the same model and one without the layer take turns;
-a cheap op keeps the layer's output shape. The budget is met if the two shares differ by at most 10 points.
-Run it on an idle machine: if others use the processors, waiting for them counts as launch time of the loop.
+tuilab measures each model with its layers. The benchmark itself alternates calls of the same model and of one
+without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ by at
+most 10 points. Run it on an idle machine: if others use the processors, waiting for them counts as launch time
+of the loop.
 """
 
 import statistics
@@ -26,11 +27,11 @@ from tuilab.worker.models.keras_file import INFERENCE
 
 POINTS, ROUNDS, WIDTH, STEPS, BATCH = 0.10, 25, 32, 24, 16
 Make = Callable[[Any, Any, bool], Any]
-"""Applies the model's layers to its input; without the layer `measured` if the flag is set."""
+"""Applies the model's layers to its input. If the flag is set, it leaves out the layer `measured`."""
 
 
 def one(kind: str, **options: Any) -> Make:
-    """Return a model of a layer with a loop between two dense layers."""
+    """Return a model with a layer that contains a loop, between two dense layers."""
 
     def make(keras: Any, x: Any, cut: bool) -> Any:
         layers = keras.layers
@@ -112,7 +113,7 @@ MODELS: dict[str, tuple[Make, tuple[int, ...]]] = {
 
 
 def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
-    """Return the share of a call that removing the layer saves: the median of rounds of both models."""
+    """Return the share of a call that removing the layer saves: the median over rounds that time both models."""
     x = tf.random.normal((BATCH, *shape))
     calls = []
     for cut in (False, True):

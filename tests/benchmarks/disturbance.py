@@ -60,7 +60,7 @@ inputs = ["resident"]
 variants = ["whole"]
 """
 QUICK = ""
-"""Keys that change the budget from `standard` over `publish` to `quick`."""
+"""Keys that change the budget from `standard` via `publish` to `quick`."""
 RUN_S = 120.0
 
 APP = """
@@ -94,7 +94,7 @@ class Shared:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """While the app runs, pass on its requests and the worker's events, and record both."""
+        """While the app runs, forward its requests and the worker's events, and record both."""
         over = threading.Event()
         thread = threading.Thread(target=self._serve, args=(over,))
         thread.start()
@@ -142,7 +142,7 @@ class Shared:
         return self._end(terminal)
 
     def without_screen(self, terminal: Terminal) -> Figures:
-        """Return the figures of the app's last request, repeated without a screen."""
+        """Repeat the app's last request without a screen; return the figures."""
         self._begin(watched=False)
         self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
         return self._end(terminal)
@@ -182,13 +182,13 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""By arm, for each pair of runs: the logs of the ratios of both figures."""
+"""For each arm and pair of runs: the log ratios of the median and of the 95% quantile."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
-    """Return pairs with and without the screen, and control pairs without it.
+    """Return pairs of runs with and without the screen, and control pairs of two runs without it.
 
-    The three runs are made in random order.
+    The order of the three runs is random.
     """
     watched: Logs = {}
     control: Logs = {}
@@ -224,7 +224,7 @@ def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """Return the `pairs` of a new worker and app."""
+    """Start a worker and an app, and return their `pairs`."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:

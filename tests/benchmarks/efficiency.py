@@ -13,7 +13,7 @@ LIMIT, FASTER, RUNS = 0.85, 1.0, 3
 
 
 def timed_share() -> list[Row]:
-    """Measure `stft-small`'s CPU arms with the budget `standard`, on a warm worker."""
+    """Measure the CPU arms of `stft-small` with the budget `standard`, on a warm worker."""
     worker = Worker(cpus=1)
     try:
         shares = [
@@ -27,7 +27,7 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Compare with pyperf and torch.utils.benchmark, if they are installed."""
+    """Compare with pyperf and torch.utils.benchmark if they are installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

@@ -48,8 +48,8 @@ Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A request to tuilab, and the same work by hand: given TensorFlow and the values, `script` returns a
-    function that makes one call.
+    """A request to tuilab, and the same work written by hand. `script` takes TensorFlow and the values, and
+    returns a function that makes one call.
     """
 
     name: str
@@ -88,7 +88,7 @@ def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False)
 
 
 def in_mode(tf: Any, body: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
-    """Return a function unchanged, as one graph, or compiled by XLA."""
+    """Return the function unchanged, as one graph, or compiled by XLA."""
     if mode == "eager":
         return body
     return tf.function(body, jit_compile=True) if mode == "xla" else tf.function(body)  # type: ignore[no-any-return]
@@ -268,9 +268,9 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 
 
 class Loop:
-    """A loop over a data set, as `for images, labels in dataset` runs it, restarted in each block.
+    """A loop over a data set, like `for images, labels in dataset`, that restarts in each block.
 
-    Without the restart, an AUTOTUNE prefetch would accumulate prepared batches between blocks.
+    Without the restart, an AUTOTUNE prefetch would accumulate batches between blocks.
     """
 
     SKIPPED, SKIPPED_S = 12, 0.3
@@ -293,7 +293,7 @@ class Loop:
 
 
 def pipeline(tf: Any, v: dict[str, Any], how: str) -> Callable[[], object]:
-    """Return a pipeline of one batch, without processing."""
+    """Return a pipeline that yields one batch without processing it."""
     return Loop(dataset(tf, v, how), lambda images, labels: images)
 
 
@@ -443,7 +443,7 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario both ways. workload: the workload, if it is not built in."""
+    """Measure one scenario with tuilab and by hand. workload: the workload, if tuilab does not ship it."""
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
@@ -496,9 +496,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does: first the same number of untimed calls as tuilab makes, and then the
-    timed ones.
-    """
+    """Time a block as a script does: make as many untimed calls as tuilab makes, and then the timed calls."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)
@@ -525,7 +523,7 @@ def measure() -> list[Row]:
 
 
 def rows_of(every: Iterable[Found]) -> list[Row]:
-    """Yield a row for each scenario, and print it as soon as it is known."""
+    """Yield a row for each scenario. Prints each row as soon as it is known."""
     rows = []
     for found in every:
         scenario = found.scenario

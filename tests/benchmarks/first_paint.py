@@ -37,14 +37,16 @@ HOW_TITLES = "the same, to the title of the first preset: at a start like the la
 def paint(
     command: tuple[str, ...], words: tuple[str, ...], seconds: float = PATIENCE_S, state: str = ""
 ) -> list[float]:
-    """Return the seconds from the command until each of the words has been sent. Raises TimeoutError."""
+    """Return the seconds from the command until each of the words has appeared in the output. Raises
+    TimeoutError.
+    """
     with program(command, state=state) as terminal:
         return [terminal.arrival(word, seconds) - terminal.begun for word in words]
 
 
 def measure() -> list[Row]:
-    """Return our times compared with the bare app, to the first word and to the presets, and the other
-    programs' times.
+    """Return the times of the lab compared with the bare app, to the first word and to the presets, and the
+    times of the other programs.
     """
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:

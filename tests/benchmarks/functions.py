@@ -1,8 +1,9 @@
-"""Compares tuilab's figures for forty user functions with timing by hand; most resemble public code.
+"""Compares tuilab's figures for forty user functions with timing by hand. Most functions resemble public code.
 
   python -m tests.benchmarks --only functions
 
-Uses shared rounds, as in `fidelity`. By hand, a function is called as its author would, on the same arrays.
+Uses shared rounds, as in `fidelity`. The timing by hand calls each function as its author would, with the same
+arrays.
 """
 
 import functools
@@ -31,8 +32,8 @@ Call = Callable[..., Any]
 class Asked:
     """A function by name, its input shapes, and the mode.
 
-    refused: part of the message that rejects it. call: makes the call by hand from the file's names, a
-    function of the input tensors; by default, the named function.
+    refused: part of the message that rejects it. call: takes the names defined in the file, and returns the
+    function to call by hand with the input tensors; by default, the named function.
     """
 
     name: str
@@ -131,8 +132,8 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return one call by hand. A function that returns a callable with inputs is called once to
-    obtain them.
+    """Return a function that makes one call by hand. If the user's function returns a callable and its inputs,
+    it is called once to obtain them.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:
@@ -164,9 +165,9 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield each function that can be opened, measured both ways.
+    """Yield the measurements of each function that can be opened, by tuilab and by hand.
 
-    Messages about the others go to standard error.
+    Messages about the other functions go to standard error.
     """
     for asked in cases:
         tf.keras.backend.clear_session()

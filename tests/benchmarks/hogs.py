@@ -1,4 +1,4 @@
-"""Competing programs during a measurement, each busy for 2 s and quiet for 3 s on average."""
+"""Programs that compete for the processors during a measurement, busy for 2 s and quiet for 3 s on average."""
 
 import os
 import random
@@ -20,16 +20,17 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
     print(time.monotonic(), flush=True)
 """
-"""A hog's code. It exits by itself if the benchmark was killed, and reports its busy times by the system-wide
-clock.
+"""The code of a hog. It reports its busy times by the system-wide clock, and exits by itself if the benchmark
+is killed.
 """
 
 
 @contextmanager
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
-    """Run `count` hogs. Once they have ended, the list contains their busy times in seconds.
+    """Run `count` hogs.
 
-    seed: determines their behaviour; None for a random one.
+    After they have ended, the list contains their busy times in seconds. seed: determines their behaviour; None
+    makes it random.
     """
     busy: list[tuple[float, float]] = []
     first = random.randrange(1_000_000) if seed is None else seed

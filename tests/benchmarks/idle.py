@@ -10,7 +10,7 @@ HOW = f"processor time of the lab and its worker over {LOOK_S:.0f} s, ready and 
 
 
 def measure() -> list[Row]:
-    """Return the share of a core, in percent."""
+    """Return the processor use as a percentage of one core."""
     with lab("--preset", "stft-small") as terminal:
         terminal.see("ready, r measures")
         terminal.settle(2.0)

@@ -19,8 +19,8 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return the seconds from a key press until cells of the preset list are sent. Nothing else draws in that
-    area.
+    """Return the seconds from a key press until cells of the preset list are sent. No other part of the screen
+    draws in that area.
     """
     mark = terminal.sent
     at = terminal.press(key)
@@ -36,7 +36,7 @@ def running(terminal: Terminal) -> None:
 
 
 def measure() -> list[Row]:
-    """Send 300 keys over as many runs as needed."""
+    """Send 300 keys, in as many runs as needed."""
     took: list[float] = []
     with lab("--preset", PRESET) as terminal:
         running(terminal)

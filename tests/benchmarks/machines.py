@@ -21,7 +21,7 @@ OPEN_MS, FILTER_MS = 300.0, 100.0
 
 
 def measure() -> list[Row]:
-    """Return the medians of opening the table five times and filtering it five times."""
+    """Open the table five times and filter it five times; return the medians."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         _fill(store)

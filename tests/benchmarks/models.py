@@ -50,8 +50,8 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""The loss that a user would choose for the output of the last layer if the file has none; for other models,
-the mean square.
+"""For a file without a loss: the loss that a user would choose for the last layer's output. Other models use
+the mean squared error.
 """
 
 

@@ -1,4 +1,4 @@
-"""Compares bounds with the times of own functions on a real H100 (`h100.json`).
+"""Compares bounds with the times of our own functions on a real H100 (`h100.json`).
 
   python -m tests.benchmarks.on_h100            prints the table for docs/gpu-bounds.md
   python -m tests.benchmarks.on_h100 FOLDER     reads the times and limits from the recordings of a GPU day
@@ -27,8 +27,8 @@ GRAPHS = [asked for asked in CASES if not asked.refused]
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """host: the limits of its processor. cores: their number. took_s: seconds of a graph call by
-    function and input.
+    """host: the hardware limits of that machine's processor. cores: the number of its cores. took_s: seconds of a
+    graph call by function and input.
     """
 
     gpu: str
@@ -41,7 +41,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Row:
-    """A function on the GPU. calls: the bound and the measured seconds of a call by input."""
+    """A function on the GPU. calls: for each input location, the bound and the measured seconds of a call."""
 
     name: str
     calls: dict[str, tuple[GpuBound, float]]

@@ -53,7 +53,7 @@ def arms(tf: Any) -> dict[str, Callable[[], object]]:
 
 
 def measured() -> dict[str, float]:
-    """Return each arm's median seconds per call in this process."""
+    """Return the median seconds per call of each arm in this process."""
     import tensorflow as tf
 
     out, now = {}, time.perf_counter
@@ -116,7 +116,7 @@ def _forked(zygote: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def collect(file: Path, rounds: int, beside: int, forks: bool) -> None:
-    """Measure, and add a line per process to the file. beside: number of competing hogs."""
+    """Measure, and append one line per process to the file. beside: number of competing hogs."""
     minute = time.time()
     zygotes = [_start("--zygote") for _ in range(ZYGOTES)]
     try:
@@ -142,8 +142,8 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: the scatter of processes and its sources, with 95% bootstrap intervals (which
-    keep the minutes).
+    """Return a row per arm: how much the processes differ and why, with 95% bootstrap intervals. Resampling
+    keeps the minutes.
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",
@@ -200,7 +200,7 @@ def _share(rows: Sequence[Row], arm: str) -> float:
 
 
 def _ratio(rows: Sequence[Row], arm: str) -> float:
-    """Return a fork's time over that of a fresh process, minute by minute."""
+    """Return the time of a fork divided by that of a fresh process in the same minute."""
     both = [
         [statistics.fmean(g) for g in _groups([r for r in rows if r["minute"] == m], arm, kind, "minute")]
         for m in sorted({row["minute"] for row in rows})

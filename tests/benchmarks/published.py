@@ -78,7 +78,7 @@ def counted(model: Any, shape: tuple[int, ...], dtype: str, *, train: bool = Fal
 
 
 def full_precision(work: Work) -> Work:
-    """Return the work of a run in which float32 is not multiplied as TF32."""
+    """Return the work of a run that does not use TF32 for float32 products."""
     import msgspec
 
     flop = sum(work.by_dtype.values()) or work.flop

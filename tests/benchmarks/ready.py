@@ -20,7 +20,7 @@ HOW = (
 
 
 def ready() -> tuple[float, float]:
-    """Return seconds until the worker is ready, and until the first round is shown."""
+    """Return the seconds until the worker is ready, and until the first round is on the screen."""
     with lab("--preset", "stft-small") as terminal:
         terminal.arrival("Presets")
         terminal.press("r")
@@ -41,7 +41,7 @@ def sampled(text: str) -> bool:
 
 
 def alone() -> float:
-    """Return seconds to import TensorFlow in a separate process."""
+    """Return the seconds that importing TensorFlow takes in a separate process."""
     begun = time.monotonic()
     subprocess.run(
         [sys.executable, "-c", "import tensorflow"],

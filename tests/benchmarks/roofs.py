@@ -95,7 +95,7 @@ print(best)
 
 
 def measure() -> list[Row]:
-    """Measure triad and products, ours and by hand, alternating, and take the best."""
+    """Measure the triad and the products, with tuilab and by hand in turn; return the best of each."""
     worker = Worker(cpus=1)
     ours: Roofs | None = None
     triad = products = 0.0
@@ -124,9 +124,10 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
-    """Return a row that is met within 10%.
+    """Return a row of the table.
 
-    Our product may be faster than the BLAS used here, because a roof is the maximum.
+    It counts as met if both figures agree within 10%. tuilab's product may be faster than the BLAS used here,
+    because a roof is a maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
@@ -168,7 +169,7 @@ def _figure(command: list[str]) -> float:
 
 @dataclass(frozen=True)
 class Held:
-    """An arm at a size, compared with its roof."""
+    """An arm at one size, compared with its roof."""
 
     preset: str
     size: str
@@ -212,7 +213,9 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes along the workload's axis (or else the batch) that its constraints allow."""
+    """Return three sizes on the workload's axis, or of the batch if there is no axis, that the constraints
+    allow.
+    """
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None
@@ -254,9 +257,10 @@ def held(preset: str, state: RunState) -> Iterator[Held]:
 
 
 def all_held() -> tuple[list[Held], Roofs]:
-    """Return every preset's arms. Those that exceed their roof are checked again with remeasured roofs.
+    """Return the arms of every preset.
 
-    A roof measured on a busy machine is too low, so the best measurement counts.
+    If an arm exceeds its roof, the roof is measured again: on a busy machine it is too low, so the best
+    measurement counts.
     """
     worker = Worker(cpus=1)
     try:

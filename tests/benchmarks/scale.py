@@ -98,7 +98,7 @@ def large_sweep() -> Iterator[object]:
 
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
-    """Show a large run or sweep in the lab, and each of its views; return memory and times."""
+    """Show a large run or sweep in the lab, and each of its views; return the memory and the times."""
     from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
@@ -154,7 +154,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """Return the longest wait of a key in ms while the current run is summarised and painted again."""
+    """Return the longest time in ms that a key waits while the current run is summarised and painted again."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
@@ -187,7 +187,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Wait until everything that a key triggered is finished and drawn."""
+    """Wait until every effect of a key press is finished and drawn."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 

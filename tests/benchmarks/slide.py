@@ -45,7 +45,7 @@ def slide(terminal: Terminal, key: str) -> float:
 
 
 def measure() -> list[Row]:
-    """Measure slides in both directions. The first slide, which loads shared code, is not counted."""
+    """Measure slides in both directions. The first slide loads shared code, so it does not count."""
     with tempfile.TemporaryDirectory() as folder:
         preset = Path(folder) / "one-graph.toml"
         preset.write_text(PRESET)

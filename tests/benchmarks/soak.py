@@ -44,7 +44,7 @@ started. A busy machine may also open a page after the key that should close it.
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys to type in turn before waiting for each run. If they start no run, `r` is typed afterwards."""
+"""Keys to type in turn before each wait for a run. If they do not start a run, `r` is typed as well."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -130,7 +130,7 @@ class Soak:
     def over(self) -> int:
         """Return the number of finished runs in the history.
 
-        Each must have ended normally or have been replaced by the next.
+        Each run must have ended normally, or the next run must have replaced it.
         """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
@@ -208,9 +208,7 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """Yield the lab's resources after every fiftieth run; with `hours`, every hour until that time has
-    passed.
-    """
+    """Yield the lab's resources after every fiftieth run, or every hour for that many `hours`."""
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))
         begun = time.monotonic()

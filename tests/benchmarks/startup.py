@@ -56,9 +56,7 @@ def fill(folder: Path, runs: int = RUNS) -> None:
 
 
 def start(data: Path) -> tuple[float, float]:
-    """Return the seconds from the command to the first paint, and from the command until the lab accepts
-    keys.
-    """
+    """Return the seconds from the command to the first paint, and to the moment when the lab accepts keys."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     env |= {"TUILAB_DATA": str(data), "XDG_CONFIG_HOME": str(data)}
@@ -72,7 +70,7 @@ def start(data: Path) -> tuple[float, float]:
 
 
 def measure(pairs: int = PAIRS) -> list[Row]:
-    """Measure pairs of both, in alternation. The first start of each loads the files into memory."""
+    """Measure pairs of starts in alternation. The first start of each kind only loads the files into memory."""
     with tempfile.TemporaryDirectory() as folder:
         sides = {name: Path(folder) / name for name in ("full", "empty")}
         fill(sides["full"])

@@ -1,5 +1,5 @@
-"""Checks whether the machine was idle enough for a figure. Benchmarks wait for that, and report other
-activity.
+"""Checks whether the machine is idle enough for a benchmark. Benchmarks wait until it is, and report the
+activity of other programs.
 """
 
 import os
@@ -28,8 +28,8 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """Measures the processor use of other processes during a benchmark. Children count as the benchmark's own
-    once they have ended.
+    """Measures how much other processes use the processors during a benchmark. A child process counts as part
+    of the benchmark once it has ended.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A pseudo-terminal that behaves like a real one: it reads at the speed of its line, and responds."""
+"""A pseudo-terminal that behaves like a real one: it reads at the speed of its line, and answers requests."""
 
 import bisect
 import contextlib
@@ -26,9 +26,10 @@ LAB = (sys.executable, "-m", "tuilab")
 
 
 class Terminal:
-    """A program in a terminal. rate: bytes per second of its line, None for no limit.
+    """A program in a terminal.
 
-    `arrivals`: (time, bytes so far) of each read, in `time.monotonic`.
+    rate: bytes per second of the line; None for no limit. `arrivals`: the time (`time.monotonic`) of each read
+    and the total bytes so far.
     """
 
     def __init__(

@@ -46,7 +46,7 @@ stft(signal)
 """
 STATEMENT = "stft(signal)"
 WARM = 3
-"""Number of measurements that a warm worker makes each time the benchmark runs."""
+"""Number of measurements that the warm worker makes in each turn."""
 
 
 @dataclass(frozen=True)
@@ -198,11 +198,11 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return whether tuilab's answers agree with the other tool's processes, given how much each varies among
-    its own runs.
+    """Return whether tuilab's answers agree with the other tool's processes, given how much each tool's own
+    runs vary.
 
-    An interval within one process does not apply to the next: this STFT's graph takes one of several paths,
-    87 to 105 µs, and keeps it.
+    An interval within one process does not apply to the next process: in each, this STFT's graph takes one of
+    several paths (87 to 105 µs) and keeps to it.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
     theirs = middle(list(against.runs))

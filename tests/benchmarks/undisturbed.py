@@ -42,9 +42,9 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""Seconds. A round this close to a hog's work does not count as idle."""
+"""Seconds. A round this close to the busy time of a hog does not count as idle."""
 LEAST = 20
-"""Minimum rounds for computing an idle speed."""
+"""Minimum number of rounds for an idle speed."""
 
 
 class Run(msgspec.Struct):
@@ -106,7 +106,7 @@ def one(worker: Worker, count: int) -> Run:
 
 
 def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
-    """Measure, and add a line per run to the file."""
+    """Measure, and append one line per run to the file."""
     worker = Worker()
     try:
         for _ in range(runs):

@@ -124,9 +124,9 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 
 
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
-    """Return a program's own time, first step and memory, each with its limit.
+    """Return the rows of a program: its own time, first step and memory, each with its limit.
 
-    A single pair of runs is not judged. Its processor time is listed too, because other programs on the
+    A single pair of runs is not judged. The processor time is also listed, because other programs on the
     machine affect it less.
     """
     rows = []

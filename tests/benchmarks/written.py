@@ -7,7 +7,7 @@ IN_WORDS = "## In words"
 
 
 def show(shown: str, title: str, module: str, about: str | None) -> None:
-    """Print the table. With `--write`, write it to the Markdown file of the module's name.
+    """Print the table. With `--write`, also write it to the Markdown file with the module's name.
 
     The file gets the title and the module's docstring without its first line. Text under `## In words` is
     kept.

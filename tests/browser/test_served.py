@@ -1,4 +1,4 @@
-"""The lab in a browser: a run is made in headless Chromium, and pages of other sites are rejected."""
+"""The lab in a browser: headless Chromium makes a run, and the server rejects pages of other sites."""
 
 import contextlib
 import json
@@ -50,7 +50,7 @@ def test_only_its_own_pages_reach_the_lab(host, origin, served, fits):
 
 @contextlib.contextmanager
 def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
-    """Serve a lab from its own folder; yield its address with the token, and the folder."""
+    """Serve a lab with its own folder; yield the address with the token, and the folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -77,7 +77,7 @@ def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """Start one server for all tests that leave it unchanged."""
+    """Start one server for all tests that do not change it."""
     with server(tmp_path_factory.mktemp("served")) as found:
         yield found
 
@@ -188,7 +188,7 @@ def test_killing_the_server_leaves_no_process(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
-    """A stopped or killed lab is reported, and does not block the next page or the server's exit."""
+    """A stopped or killed lab is reported. It blocks neither the next page nor the exit of the server."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -270,7 +270,7 @@ def kept_runs(data: Path) -> list[dict]:
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
-    """Keys work immediately, without a click."""
+    """After the reload, keys work immediately, without a click."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
     port = int(url.split(":")[2].partition("/")[0])

@@ -130,9 +130,7 @@ def patterns(condition):
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
 def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
-    """A claim about copied inputs once referred to a workload without copies, so no machine could
-    decide it.
-    """
+    """One claim named copied inputs, but its workload had no copies, so no machine could decide the claim."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
     arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)

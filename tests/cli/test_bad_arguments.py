@@ -1,6 +1,4 @@
-"""No command shows a traceback, sends an escape sequence to the terminal, or hangs, no matter what its
-arguments are.
-"""
+"""No command shows a traceback, sends an escape sequence to the terminal, or hangs, whatever its arguments are."""
 
 import os
 import random
@@ -45,7 +43,7 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""Commands that work without arguments, so the test only tries arguments that are rejected."""
+"""Commands that do work even without arguments. The test tries only arguments that they reject."""
 
 
 @pytest.fixture(scope="module")

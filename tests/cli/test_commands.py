@@ -1,4 +1,4 @@
-"""The commands as a user or script runs them: real worker, exit codes, output streams."""
+"""Commands as a user or a script runs them: with a real worker, exit codes and output streams."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ print(time.perf_counter() - t)
 
 @pytest.fixture
 def small():
-    """Make one real run of the first preset in its own folder, shared by the tests that read it."""
+    """Make one real run of the first preset in its own folder. The tests that only read it share it."""
 
     def run(folder: Path) -> dict[str, str]:
         words = ("--set", "samples=64k", "--budget", "quick", "--json", "--check")

@@ -1,4 +1,4 @@
-"""`tuilab hosts`, for runs of other machines imported with `tuilab history import`."""
+"""`tuilab hosts` with runs of other machines, imported by `tuilab history import`."""
 
 import json
 

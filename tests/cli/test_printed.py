@@ -1,4 +1,4 @@
-"""The output during and after a command is short, has readable arm names, and fits the terminal's width."""
+"""During and after a command, the output is short, names arms readably, and fits the width of the terminal."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Which part of a run is measured when the run is resumed, and which runs cannot be resumed."""
+"""The part of a run that `resume` measures, and runs that cannot be resumed."""
 
 import json
 import re
@@ -92,7 +92,9 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Return a run of two environments with these rounds per process. The environment `new` has settings."""
+    """Return a run of two environments with these numbers of rounds per process. The environment `new` has
+    settings.
+    """
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [
         e.MachineJoined(run="r", host=name, machine=machine(environment=folder, settings=given))
@@ -164,7 +166,7 @@ def test_a_host_that_has_changed_begins_a_new_run():
 
 
 def test_gpu_memory_used_by_others_does_not_change_the_machine():
-    """TensorFlow may use the memory that is free when it opens the GPU."""
+    """TensorFlow may use only the memory that is free when it opens the GPU, so that amount varies."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
         for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))

@@ -29,7 +29,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def worker_answers(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """Return a list of the answers that the worker gives, which the test fills."""
+    """Replace the worker's answers with a list that the test fills, and return the list."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

@@ -1,5 +1,5 @@
-"""Only SQLite opens a history, because opening and closing it in the same process by other means drops
-SQLite's locks.
+"""Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would lose
+its locks.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ WORDS = {
     "tag": ["run0", "kept"],
     "unattended": [],
 }
-"""Arguments of each subcommand of `tuilab history`, run in this order."""
+"""Arguments of each subcommand of `tuilab history`. The test runs them in this order."""
 
 
 class Audit:
-    """A folder with a history of three runs, and the log of each time that it was opened."""
+    """A folder with a history of three runs, and the log of each opening of that history."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "audit.log"
@@ -53,8 +53,8 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite has opened the history since the last call of this method, and that no other
-        code has.
+        """Assert that SQLite has opened the history since the last call of this method, and that no other code
+        has opened it.
         """
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
@@ -76,7 +76,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """Opening the file only to detect its kind would also drop SQLite's locks."""
+    """Even opening the file only to detect its kind would drop SQLite's locks."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)
@@ -86,7 +86,7 @@ def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) ->
 
 @pytest.mark.terminal
 def test_a_lab_and_a_watch_in_it_open_it_through_sqlite_alone(audit: Audit) -> None:
-    """Measuring, watching a program, the page of saved runs, and exit."""
+    """Covers measuring, watching a program, the page of saved runs, and the exit."""
     (audit.folder / "train.py").write_text(SHORT)
     with scripted(
         audit.folder, size=(120, 40), PYTHONPATH=audit.env["PYTHONPATH"], **audit.named()

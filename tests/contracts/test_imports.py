@@ -12,14 +12,14 @@ PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
 
 def test_the_import_contracts_hold():
-    """Checks the contracts in pyproject.toml against every import statement."""
+    """Checks every import statement against the contracts in pyproject.toml."""
     from importlinter.cli import lint_imports
 
     assert lint_imports(config_filename=str(PACKAGE.parent / "pyproject.toml"), no_cache=True) == 0
 
 
 def loaded_after(statement: str) -> set[str]:
-    """Return all modules of a fresh process after the statement."""
+    """Run the statement in a fresh process; return all modules that it loaded."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -46,7 +46,7 @@ STARTS = {
         tui.panels tui.panels.presets tui.screens tui.screens.lab tui.screens.small tui.themes version
     """,
 }
-"""The modules that a program with its own workload, `tuilab --help` and the first paint load."""
+"""Modules that are loaded by a program with its own workload, by `tuilab --help`, and for the first paint."""
 
 
 @pytest.mark.parametrize("statement", STARTS)
@@ -56,8 +56,8 @@ def test_a_start_loads_no_further_modules(statement: str) -> None:
 
 
 MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
-"""Maximum number of imports inside functions. Only the start of a program justifies one, or TensorFlow and
-numpy, which the screen's process does not load.
+"""Maximum number of imports inside functions, by module. Such an import is justified only if startup would load
+the module too early, or for TensorFlow and NumPy, which the screen's process does not load.
 """
 
 
@@ -80,7 +80,7 @@ def test_imports_are_at_the_top_unless_a_start_would_load_them() -> None:
 
 
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
-"""Modules needed only for measuring on other machines."""
+"""Modules that are needed only to measure on other machines."""
 
 
 def test_the_screen_loads_no_tensorflow_or_plot_or_fleet():
@@ -96,7 +96,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
 
 
 def test_watching_a_program_loads_no_lab():
-    """Its imports are part of the cost of watching."""
+    """The time to import these modules would add to the cost of watching."""
     loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
     assert len([name for name in loaded if name.startswith("tuilab")]) <= 91
     assert not loaded & {
@@ -148,7 +148,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return files that import each other in a cycle, including imports for types only."""
+    """Return files that import each other in a cycle. Imports for types count too."""
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -177,5 +177,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """A class that is split over several files shows up as such a cycle."""
+    """A class that is split over several files would show up as such a cycle."""
     assert circles() == []

@@ -10,7 +10,7 @@ from tuilab.tui.keys import declared, key_name
 
 FOLDER = Path(tuilab.__file__).parent
 OF_THE_FILE = {"keymap.py"}
-"""Files that describe how to write keys in the user's own file."""
+"""Files that explain how to write keys in the user's keymap file."""
 VALUE = "#"
 NAMED = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
 LETTER = re.compile(r"(?<![\w.'`/{*#×=-])(?<![\d#] )(?:[b-zB-HJ-Z]|(?<=\()\d(?=\)))(?![\w.'`/}*=×-])")

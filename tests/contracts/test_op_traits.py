@@ -1,4 +1,4 @@
-"""A fact about op types stands in one table, `tuilab/model/ops.py`."""
+"""Each fact about op types is listed only in `tuilab/model/ops.py`."""
 
 import ast
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ FOLDER = Path(tuilab.__file__).parent
 DTYPES = ("HOST_DTYPES", "ALWAYS_ON_HOST")
 TRAITS = {name: of for name, of in vars(ops).items() if isinstance(of, frozenset) and name not in DTYPES}
 ALIKE = 0.5
-"""Two sets of ops state the same fact if they share this part of their union."""
+"""Two sets of ops count as the same fact if they share at least this part of their union."""
 
 
 def repeated(source: str) -> list[tuple[str, int]]:
-    """Return the traits that a module lists again, each with its line."""
+    """Return the facts that a module lists again, each with its line."""
     return [
         (name, line)
         for line, listed in collections(ast.parse(source))
@@ -25,7 +25,7 @@ def repeated(source: str) -> list[tuple[str, int]]:
 
 
 def collections(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
-    """Yield the line and the words of each literal collection, and of each text that lists words."""
+    """Yield the line and the words of each literal collection, and of each string that lists words."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.Set | ast.List):
             yield (

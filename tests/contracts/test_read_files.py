@@ -1,4 +1,4 @@
-"""Files that others may have placed are read only through a function that rejects pipes and devices."""
+"""Files that another person may have placed are read only through a function that rejects pipes and devices."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ SYSTEM = {
     "worker/machine.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
     "worker/selftest/surroundings.py",
 }  # fmt: skip
-"""Files that read kernel files, or the system's own libraries and packages."""
+"""Modules that read files of the kernel, or the system's own libraries and packages."""
 OWN = {
     "documents/api/tables.py": "the package's own tables",
     "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
@@ -63,7 +63,7 @@ def test_the_contract_detects_each_way():
 
 
 def undecoded(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield code that does not handle a decoding error, or that fails if the home folder is unknown."""
+    """Yield code that ignores a decoding error, or that fails if the home folder is unknown."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             names = {each.attr for each in ast.walk(node.type) if isinstance(each, ast.Attribute)}
@@ -114,7 +114,7 @@ def test_the_contract_detects_a_forgotten_check():
 
 
 def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
-    """Yield calls that run this Python such that a module in the current folder could shadow a library."""
+    """Yield calls that start this Python in a way that lets a module in the current folder replace a library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call | ast.List | ast.Tuple):
             words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]

@@ -1,4 +1,4 @@
-"""User interfaces use only `Lab`: they request actions, and read its state without writing to it."""
+"""User interfaces use only `Lab`: they request actions, and read its state but never write to it."""
 
 import ast
 from pathlib import Path
@@ -13,9 +13,7 @@ READ = {
     *("clock", "new_id", "claims_of", "command", "further", "result"),
     *("find", "settings", "usual", "under"),
 }
-"""Methods of the state and its parts that may be called from outside, because they change nothing that is
-drawn.
-"""
+"""Methods of the state and its parts that other code may call, because they change nothing that is drawn."""
 PARTS = {"presets": Presets, "ghosts": Ghosts}
 CHANGES = {
     name
@@ -27,8 +25,8 @@ STATES = ("state", "lab_state")
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state or a part of it, judging by its name: `state`,
-    `lab_state`, `self.lab.state.presets`.
+    """Return whether the expression is a lab's state or a part of it, judged by its name: `state`, `lab_state`,
+    `self.lab.state.presets`.
     """
     *owner, name = ast.unparse(node).split(".")
     return (owner[-1:] or [""])[0] in STATES if name in PARTS else name in STATES
@@ -49,11 +47,11 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internals of a lab, with which it measures and stores runs."""
+"""Internal parts of a lab, with which it measures and stores runs."""
 
 
 def reached(file: Path) -> list[str]:
-    """Return the places where a file uses the internals of a lab or a history."""
+    """Return the places where a file uses internal parts of a lab or a history."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:

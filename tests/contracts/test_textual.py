@@ -1,4 +1,4 @@
-"""Private names of Textual are used only in the one file that explains why."""
+"""Private names of Textual are used in only one file, which explains why."""
 
 import ast
 from pathlib import Path

@@ -35,7 +35,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""The bounds of an arm, each with its phases; Python and a workload's own phases are left out."""
+"""The bounds of an arm, each with the phases that it limits. Python and a workload's own phases are omitted."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -45,7 +45,7 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings that give a share of a call, with the phases that the share covers."""
+"""Findings that state a share of a call, with the phases that the share covers."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
@@ -83,7 +83,7 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
 
 
 def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) -> Iterator[str]:
-    """Compare FLOP, bytes and ops of a call, wherever they appear."""
+    """Compare the FLOP, bytes and ops of a call in all places where they appear."""
     roof, point = arm.roof, summary_point(state)
     known = state.arms[arm.id]
     told = launches(known, point)
@@ -135,15 +135,13 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Check that no share of a roof or of a call exceeds 100%, in every sentence of the JSON and the
-    report.
-    """
+    """Check that no sentence of the JSON or the report gives a share of a roof or of a call above 100%."""
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 
 
 def _ratios(result: RunResult) -> Iterator[str]:
-    """Check that a ratio next to two medians is their quotient, or that the text states why not."""
+    """Check that a ratio next to two medians is their quotient, or that the text says why not."""
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another, clause = found.groups()
         yield from _quotient(ratio, between + clause, one, unit, other, another, found[0])

@@ -1,4 +1,6 @@
-"""Twenty functions as people write them; test_contradictions checks that all statements about each agree."""
+"""Twenty functions like those that people write. test_contradictions checks that all statements about each
+function agree.
+"""
 
 import numpy as np
 import tensorflow as tf

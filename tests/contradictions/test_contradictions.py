@@ -150,9 +150,7 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """Measures each preset at the article's sizes, and at the ends of the slider as far as memory and time
-    permit.
-    """
+    """Measures each preset at the article's sizes, and at the ends of the slider if memory and time permit."""
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 

@@ -1,4 +1,4 @@
-"""A fake machine: files of /proc, /dev and /sys, installed packages, CUDA libraries, and a driver."""
+"""A fake machine with files of /proc, /dev and /sys, installed packages, CUDA libraries, and a driver."""
 
 import json
 import os
@@ -76,7 +76,7 @@ class Machine:
         self.pci("0000:01:00.0", "0x10de", "0x030000", driver)
 
     def kernel(self, version: str = "570.86.15", *, nodes: bool = True) -> None:
-        """Add the driver's kernel part."""
+        """Add the kernel part of the driver."""
         file = self.root / "proc/driver/nvidia/version"
         file.parent.mkdir(parents=True)
         text = (
@@ -87,7 +87,7 @@ class Machine:
             (self.root / "dev" / name).touch()
 
     def driver(self, version: str = "570.86.15", *, nvml: bool = True, **stub: int | str) -> None:
-        """Add the driver's user-space part, with the answers of its calls."""
+        """Add the user-space part of the driver, with the results of its calls."""
         library = self.lib / f"libcuda.so.{version}"
         shutil.copy(self.stub, library)
         (self.lib / "libcuda.so.1").symlink_to(library)
@@ -103,13 +103,15 @@ class Machine:
         file.write_text(text)
 
     def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
-        """Add the driver's kernel module, built for `kernel`; the machine runs `running`."""
+        """Add the kernel module of the driver, built for the kernel version `kernel`. The machine runs the
+        kernel version `running`.
+        """
         self.file("/proc/sys/kernel/osrelease", f"{running}\n")
         self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Make device files whose path contains that part fail to open, with the error number `why`."""
+        """Make device files whose path contains that part fail to open with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -124,7 +126,7 @@ class Machine:
         self.environ["FAKE_NVML"] = json.dumps(gpu)
 
     def package(self, name: str, version: str, requires: tuple[str, ...] = ()) -> None:
-        """Add a distribution's metadata."""
+        """Add the metadata of a Python package."""
         info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         lines = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
@@ -132,7 +134,7 @@ class Machine:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
 
     def tensorflow(self, name: str = "tensorflow", version: str = "2.21.0") -> None:
-        """Add TensorFlow, as metadata and as the library whose search path applies."""
+        """Add TensorFlow: its metadata, and the library whose search path applies."""
         wheels = [f"{wheel}<13.0,>=9.1; extra == 'and-cuda'" for wheel in CUDA_WHEELS]
         self.package(name, version, ("numpy>=1.26", *wheels))
         self.package("pip", "25.0")
@@ -153,7 +155,7 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """Set the output of TensorFlow's child process, and Python code for it to run afterwards."""
+        """Set the output of TensorFlow's child process, and Python code that it runs afterwards."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"
@@ -169,7 +171,7 @@ class Machine:
         self.environ["PYTHONPATH"] = str(module.parent)
 
     def place(self) -> Place:
-        """Return the machine as the `Place` that a probe examines."""
+        """Return the machine as the `Place` that the probes examine."""
         return Place(
             root=self.root,
             environ=self.environ,

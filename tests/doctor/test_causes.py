@@ -1,5 +1,5 @@
-"""Rarer causes, and other forms of the common ones (test_situations.py), each tested with a fake machine, and
-with the expected cause and fix.
+"""Rarer causes, and other forms of the common ones (test_situations.py). Each has a fake machine and the
+expected cause and fix.
 """
 
 import errno
@@ -222,7 +222,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
-    """If listing the GPUs fails and nothing else is known, TensorFlow's own message is shown."""
+    """If listing the GPUs fails and nothing else is known, the doctor shows TensorFlow's own message."""
     machine.healthy()
     machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()

@@ -1,4 +1,4 @@
-"""No matter what hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
+"""Whatever hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
 
 import os
 import subprocess
@@ -126,9 +126,7 @@ def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.Mo
 
 
 def left_behind(mark: str) -> list[int]:
-    """Return children of this process with the mark in their environment, after giving them a
-    moment to exit.
-    """
+    """Return the children of this process whose environment has the mark, after giving them a moment to exit."""
     time.sleep(0.2)
     out = []
     for child in psutil.Process().children(recursive=True):

@@ -1,4 +1,4 @@
-"""Tests the causes without probes, as pure functions of findings."""
+"""The causes as pure functions of findings, tested without probes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each probe alone, on fake files."""
+"""Each probe by itself, on fake files."""
 
 import ctypes.util
 import errno
@@ -238,7 +238,7 @@ APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
 def test_nvidia_smi_replaces_a_missing_nvml(machine: Machine):
-    """Puts a fake nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
+    """Puts a fake nvidia-smi on the PATH. The stub replaces NVML's library and lacks most calls."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
     program.parent.mkdir()

@@ -1,5 +1,5 @@
-"""Logs each time that SQLite or other code opens a history. Every Python process of a test loads this file
-through PYTHONPATH.
+"""Logs each time that a history file is opened, by SQLite or by other code. Every Python process of a test
+loads this file through PYTHONPATH.
 """
 
 import os
