@@ -29,7 +29,7 @@ from tuilab.report.explained import op_text, scenario_text
 def explain(named: Named, dtype: str, settings: Sequence[str], inputs: Sequence[str], as_json: bool) -> None:
     """Show whether a GPU would run OP, or each op of PRESET or of your own code, and why.
 
-    Needs no GPU: the kernel registry has the answer. With a GPU, a preset is also run on it once.
+    Needs no GPU: the kernel registry has the answer. With a GPU, a preset also runs on it once.
     """
     name, subject = named
     if not isinstance(subject, NamedPreset) or is_preset(subject.name):

@@ -27,9 +27,9 @@ def {name}(
     """A dense network called on a batch. Put your own model here.
 
     Every parameter becomes a slider, a --set option and an axis for sweeps. The function is called once
-    for each arm, inside its device scope. What it returns is measured: a callable with its inputs, as
-    here; a callable without inputs; a Keras model, called on a random batch; or tensors, and then this
-    function itself.
+    for each arm, inside its device scope. The lab measures the returned value: a callable with its
+    inputs, as here; a callable without inputs; or a Keras model, which is called on a random batch. If
+    the function returns tensors, the lab measures the function itself.
     """
     model = tf.keras.Sequential(
         [

@@ -26,7 +26,7 @@ def verdict(page: Page, *, running: bool) -> Said:
         if running:
             return Said(
                 "The program has not imported TensorFlow yet.",
-                detail="Watching starts when it does; the Output view shows its latest lines.",
+                detail="Watching starts when it does; the Output view shows the program's latest lines.",
             )
         return Said("TensorFlow was not detected.", detail=listed_notes(page))
     steps = page.steps

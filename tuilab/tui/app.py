@@ -119,9 +119,8 @@ class LabApp(LastingApp):
         from tuilab.model.errors import InputError
 
         if self._watched_runs:
-            raise InputError(
-                path, "another program", "the program that has already been watched: {watched} shows it"
-            )
+            words = "another watched program is still running; {watched} shows it"
+            raise InputError(path, "a second program", "no running program", words)
         watching = Watching([path], WatchOptions())
         watching.start(self.size)
         self.watching = watching

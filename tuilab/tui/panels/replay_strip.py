@@ -77,7 +77,7 @@ speed; a click seeks too. Moving a slider does not measure; **{run}** asks befor
         ]
 
     def action_seek(self, by: int) -> None:
-        """Move a tenth of the run backward or forward."""
+        """Seek backward or forward by a tenth of the run."""
         self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:

@@ -88,14 +88,14 @@ class HistoryScreen(Modal[str], Hearing):
     HELP = """\
 ## The history
 
-Every run is saved here while it runs, latest first; the list reads only the rows that it shows.
-**{history.find}** finds as you type: each word must occur in a run's preset or its title, machine, answer,
-note, tags or id; `#word` looks in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` look
-only in the named field. The **ratio** is the time of the next arm divided by that of the fastest; `≈ 1×`
-means equal within 10%, `≈` means no significant difference. **{history.mark}** marks runs; a key acts on all
-marked runs, or on the run under the cursor. **{history.compare}** compares the marked runs, or one run with
-the baseline. A **ghost** is drawn under the live plot of the same workload. A **baseline** is drawn there
-too, and other runs are compared with it. Neither is ever pruned.
+Every run is saved here while it runs; the latest one is at the top. **{history.find}** finds as you type:
+each word must occur in a run's preset or its title, machine, answer, note, tags or id; `#word` looks in tags
+only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` look only in the named field. The **ratio**
+is the time of the next arm divided by that of the fastest; `≈ 1×` means equal within 10%, `≈` means no
+significant difference. **{history.mark}** marks runs; a key acts on all marked runs, or on the run under the
+cursor. **{history.compare}** compares the marked runs, or one run with the baseline. A **ghost** is drawn
+under the live plot of the same workload. A **baseline** is drawn there too, and other runs are compared with
+it. Neither is ever pruned.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "find", id="history.find"),

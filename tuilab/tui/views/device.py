@@ -17,10 +17,10 @@ class DeviceView(View):
 ## Device
 
 The current activity of the machine: a bar for each logical CPU, memory, and the worker's own load. For each
-GPU: **use** is the share of time in which some kernel ran, not how much of the GPU it filled; memory; clocks;
-power; the PCIe link, which slows down while idle; why the clocks are reduced, if they are; and the processes
-**on it**, each with its user, its memory on the GPU, and the share of the GPU's processors that it kept busy.
-Values that this machine cannot report are listed below, with the reason. If there is room, plots at the
+GPU: **use** is the share of time in which a kernel ran, not how much of the GPU it filled; then memory,
+clocks and power; the PCIe link, which slows down while idle; the reason if the clocks are reduced; and the
+processes **on it**, each with its user, its GPU memory, and the share of the GPU's processors that it kept
+busy. Values that this machine cannot report are listed below, with the reason. If there is room, plots at the
 bottom show the last two minutes, newest on the right: load, memory, the worker, and the GPU's use, memory,
 clock and PCIe copies.
 """

@@ -43,7 +43,7 @@ The result of the run in a sentence: the median time per call with its 95% inter
 the size at which one arm overtakes another. **{answer}**, a click or the wheel opens the full answer. The
 mark at the right is the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals
 do not decide it), ? untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, or if the
-values are not the document's. If the answer is cut off, the best case on a GPU appears there too.
+values are not the document's. If the answer is cut off, the best case on a GPU appears next to the mark.
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:

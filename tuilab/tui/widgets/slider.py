@@ -103,7 +103,7 @@ there shows the reason.
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # The columns of the row that the track and the value take.
+        # The columns of the row that the track and the value occupy.
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
