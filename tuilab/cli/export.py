@@ -63,7 +63,7 @@ def _program(start: str, format_: str, output: Path | None) -> None:
     from tuilab.report import program
 
     if format_ not in program.FORMATS:
-        raise InputError("--format", format_, f"of a watched program, one of {', '.join(program.FORMATS)}")
+        raise InputError("--format", format_, f"for a watched program, one of {', '.join(program.FORMATS)}")
     text = program.FORMATS[format_](load_page(start))
     if output is None:
         click.echo(text, nl=False)
