@@ -89,8 +89,8 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests their own preferences. All test processes of a session share the measured roofs (hardware
-    limits).
+    """Give the tests their own preferences. All test processes of a session share the measured roofs
+    (hardware limits).
     """
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
@@ -118,7 +118,8 @@ def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_as_in_a_terminal() -> None:
-    """Make programs that tests start obey INT and HUP, even if the tests run in the background or under nohup.
+    """Make programs that tests start obey INT and HUP, even if the tests run in the background or under
+    nohup.
 
     Child processes inherit ignored signals, but not handled ones.
     """
@@ -184,8 +185,8 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process confined to that scope, or back to the unconfined process, as a supervisor
-        would.
+        """Switch to a worker process confined to that scope, or back to the unconfined process, as a
+        supervisor would.
         """
         if self._scope:
             self.close()
@@ -355,8 +356,8 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
-    """Return the environment variables with which a process sees emulated GPUs (`build.environment`). Skips if
-    unavailable.
+    """Return the environment variables with which a process sees emulated GPUs (`build.environment`). Skips
+    if unavailable.
     """
     try:
         build.environment()

@@ -1,13 +1,14 @@
 """The first 20 minutes on a real GPU: shows what cannot be tested without one.
 
-python -m tests.gpu_day DIR [--all] [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 20]
+python -m tests.gpu_day DIR [--all] [--steps facts,doctor] [--presets stft-small] [--install SOURCE]
+[--minutes 20]
 
 Each step is a program with a time limit, at most the time that is left; the most valuable steps come first.
-By default, every fourth own function and model is measured, and six programs are watched; with --all, all of
-them. A step's output and duration are saved in DIR, with profiles and the events of every preset for replay
-(`tuilab --replay`). A failing step does not stop the day. Each difference between the results and the code's
-assumptions is printed as soon as it is known. DIR/page.txt lists the times and differences so far. Nothing on
-the GPU is set, reset or reconfigured.
+By default, the day measures every fourth of our own functions and models and watches six programs; with
+--all, it takes all of them. A step's output and duration are saved in DIR, with profiles and the events of
+every preset for replay (`tuilab --replay`). A failing step does not stop the day. Each difference between the
+results and the code's assumptions is printed as soon as it is known. DIR/page.txt lists the times and
+differences so far. Nothing on the GPU is set, reset or reconfigured.
 """
 
 import argparse
@@ -39,7 +40,9 @@ CACHE = "cuda-cache"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a step's program ended: its exit code (124 if it exceeded its limit), seconds, output."""
+    """The outcome of a step's program: its exit code (124 if it exceeded its limit), its duration in seconds,
+    and its output.
+    """
 
     code: int
     seconds: float
@@ -65,7 +68,7 @@ class Step:
     limit_s: float
     believed: Callable[[Outcome], Differences] = lambda outcome: ()
     needs: str = ""
-    """A program without which the step is skipped."""
+    """A program that the step needs. Without it, the step is skipped."""
 
 
 PROFILED = (
@@ -139,7 +142,7 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Caveats about the machine's state. They do not contradict the code's assumptions."""
+"""Caveats about the state of the machine. They do not contradict the code's assumptions."""
 
 
 def last(o: Outcome) -> str:
@@ -148,7 +151,7 @@ def last(o: Outcome) -> str:
 
 
 def doctor(o: Outcome) -> Differences:
-    """Expect a visible GPU, without a cause of failure, within the doctor's own limit."""
+    """Expect the doctor to see a GPU without a problem, within its own time limit."""
     if not o.json().get("gpu_visible"):
         yield f"the doctor sees no GPU: {o.json().get('cause', last(o))}"
     if o.seconds > 60:
@@ -190,7 +193,7 @@ def truths(o: Outcome) -> Differences:
 
 
 def profiled(o: Outcome) -> Differences:
-    """Expect the GPU's streams, and no note about missing data."""
+    """Expect the GPU's streams in the profile, and no note about missing data."""
     found = o.json()
     if not found:
         yield f"no profile: {last(o)}"
@@ -203,7 +206,7 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """Expect a data sheet for the GPU whose limits no figure exceeds; report each figure's share of its
+    """Expect a data sheet for the GPU, and no figure above its limits. Report each figure's share of its
     limit.
     """
     yield from ended(o)
@@ -228,8 +231,8 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """Expect the run to continue when another program starts to use the GPU, and the next run to report which
-    program uses the GPU's memory.
+    """Expect the run to continue when another program starts to use the GPU. Expect the next run to name the
+    program that uses the GPU's memory.
     """
     yield from ended(o)
     if "is shared: " not in o.out:
@@ -237,7 +240,7 @@ def shared(o: Outcome) -> Differences:
 
 
 def stalls(o: Outcome) -> Differences:
-    """Expect the arm with host ops to wait for them, with the advice to move these ops, not to use larger
+    """Expect the arm with host ops to wait for them. Expect the advice to move these ops, not to use larger
     batches.
     """
     yield from run(o)
@@ -253,8 +256,8 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect the largest batch of a GPU arm to be found by making calls, and to be limited by the GPU's
-    memory.
+    """Expect that the largest batch of a GPU arm is found by making calls, and that the GPU's memory limits
+    it.
     """
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
@@ -281,14 +284,14 @@ keras.Model(images, keras.layers.Dense(10)(pooled)).save("DIR/convnet.keras")
 
 
 def own(o: Outcome) -> Differences:
-    """Expect every own function and model to be measured on the GPU, and no arm to beat its bound."""
+    """Expect a GPU measurement of each of our own functions and models, and no arm that beats its bound."""
     yield from ended(o)
     marks = (": beats its bound: ", ": failed: ", ": contradiction: ")
     yield from (line for line in o.out.splitlines() if any(mark in line for mark in marks))
 
 
 def watched(o: Outcome) -> Differences:
-    """Expect each program's findings, and that watching does not change how it ends."""
+    """Expect the right findings for each program, and the same exit code with and without watching."""
     yield from ended(o)
     yield from (line for line in o.out.splitlines() if ": missed: " in line or ": failed: " in line)
 
@@ -302,7 +305,7 @@ def selftest(o: Outcome) -> Differences:
 
 
 def oom(o: Outcome) -> Differences:
-    """Expect a one-sentence message when memory runs out."""
+    """Expect a message of one sentence when memory runs out."""
     for arm in o.json().get("arms", []):
         if "frozen" in arm.get("reason", "") or "Detected at" in arm.get("reason", ""):
             yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
@@ -321,7 +324,9 @@ def ended(o: Outcome) -> Differences:
 
 
 def steps(folder: Path, presets: list[str], install: str, side: int, every: bool = False) -> list[Step]:
-    """Return the day's steps, the most valuable first. every: measure all own functions, models and programs."""
+    """Return the day's steps, the most valuable first. every: measure all of our own functions, models and
+    programs.
+    """
     truth = TRUTHS.replace("DIR", str(folder)).replace("SIDE", str(side))
     quick = ["--budget", "quick", "--json"]
     convnet = str(folder / "convnet.keras")
@@ -384,7 +389,7 @@ python3 -m venv "$1/venv"
 
 
 def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
-    """Run a step's program for at most `most_s` seconds and save its output."""
+    """Run the program of a step for at most `most_s` seconds, and save its output."""
     begun = time.monotonic()
     environment = {
         **os.environ,
@@ -409,7 +414,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps, and return the page: the times, followed by the differences."""
+    """Run the steps; return the page with the times, followed by the differences."""
     begun = time.monotonic()
     times, found, cached, page = list[str](), list[str](), 0, ""
     for step in chosen:
@@ -443,13 +448,13 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
 
 
 def short() -> Budget:
-    """Return a third of the quick budget. A preset took 14 s on average with the whole one."""
+    """Return a third of the quick budget. With the whole budget, a preset took 14 s on average."""
     return msgspec.structs.replace(BUDGET["quick"], limit_s=2.0, chase_s=0.5)
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """Record a short run of each preset, named after GPU and versions; print its verdicts. Return 1 if one
-    failed.
+    """Record a short run of each preset, named after the GPU and the versions; print its verdicts. Return 1
+    if a preset failed.
     """
     from tests.conftest import Worker, fold
     from tests.contradictions.collected import contradictions
@@ -492,7 +497,7 @@ def record(folder: Path, names: list[str]) -> int:
 
 
 def bounds(state: Any, name: str, card: str) -> Iterable[str]:
-    """Yield one line for each GPU arm: its time, and its bound by the card's data sheet."""
+    """Yield one line for each GPU arm: its time, and its bound according to the GPU's data sheet."""
     from tuilab.analysis.bound import call_of, why_not_known
     from tuilab.analysis.reading import estimate_at
     from tuilab.model.arms import family
@@ -513,8 +518,8 @@ def bounds(state: Any, name: str, card: str) -> Iterable[str]:
 
 
 def record_own(folder: Path, every: int) -> int:
-    """Record a short run of own functions and models, and compare their GPU arms with their bounds. every: 1
-    takes all of them, 4 takes each fourth. Return 1 if one failed.
+    """Record a short run of our own functions and models, and compare their GPU arms with their bounds.
+    every: 1 takes all of them, 4 takes each fourth. Return 1 if one failed.
     """
     import tensorflow
 
@@ -609,12 +614,14 @@ WATCHED = (
     *("gpu/recurrent_dropout", "good_lstm", "good_fit_dataset", "fit_small_batches", "loop_numpy_fed"),
     *("loop_eager", "good_xla"),
 )
-"""Programs that are watched with --all, next to all those for a GPU; without it, the first six."""
+"""The programs to watch with --all, in addition to all programs for a GPU. Without --all, only the first six
+are watched.
+"""
 
 
 def beside() -> int:
-    """Resume the last run, and make a run, while another program occupies memory of the GPU; return the exit
-    code.
+    """Resume the last run, and make another run, while another program occupies memory of the GPU. Return the
+    exit code.
     """
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
     assert neighbour.stdout is not None

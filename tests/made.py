@@ -1,4 +1,4 @@
-"""Builds machines and runs; a test states only the values that matter to it."""
+"""Builds machines and runs. A test states only the values that matter to it."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
 
 
 def machine(**about: Any) -> Machine:
-    """Return a machine. about: the fields to set."""
+    """Return a machine. about: values of its fields."""
     usual = {
         "host": "h",
         "cpu": "c",
@@ -34,7 +34,7 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """Return the start of a run, with one arm if none is given. about: the fields to set."""
+    """Return the start of a run, with one arm if the caller names none. about: values of its fields."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -43,13 +43,13 @@ def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
 
 
 def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int = 0) -> list[e.Round]:
-    """Return `count` rounds in which each arm takes `seconds` per call, ten rounds per second."""
+    """Return `count` rounds in which each arm takes `seconds` per call. There are ten rounds per second."""
     blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
     return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
 
 
 def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
-    """Return an empty profile. about: the fields to set."""
+    """Return an empty profile. about: values of its fields."""
     usual = {
         "workload": "stft",
         "device": "CPU:0",
@@ -86,7 +86,7 @@ def account(total_s: float | None = None, halves: dict[str, float] | None = None
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    """Return `count` noisy rounds of the three modes, each with the modes in a different order."""
+    """Return `count` noisy rounds of the three modes. The order of the modes varies between the rounds."""
     rng, out = random.Random(seed), []
     for index in range(count):
         blocks = tuple(

@@ -77,8 +77,8 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """An emulated kernel of 0.5 ms waited for a processor, which would make the mean profiled call longer than
-    an unprofiled call.
+    """An emulated kernel of 0.5 ms waited for a processor, which would make the mean profiled call longer
+    than an unprofiled call.
     """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
     found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})

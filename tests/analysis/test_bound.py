@@ -84,8 +84,8 @@ class TestGpu:
         ids=["a pipeline", "a library"],
     )
     def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
-        """The bound includes the measured time of the host, not the amount of its work. Small copies are within
-        the interval of that time.
+        """The bound includes the measured time of the host, not the amount of its work. Small copies are
+        within the interval of that time.
         """
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}

@@ -35,8 +35,8 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return two timings: of the arm that is fastest at the largest size, and of the arm that is fastest at the
-    smallest. The sweep adds up to eight sizes.
+    """Return two timings: of the arm that is fastest at the largest size, and of the arm that is fastest at
+    the smallest. The sweep adds up to eight sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

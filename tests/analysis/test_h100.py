@@ -60,8 +60,8 @@ def state(request: pytest.FixtureRequest) -> RunState:
 
 
 def compared(state: RunState) -> list[tuple[GpuBound, float]]:
-    """Return each bound that was computed from a CPU arm, with the seconds of the fastest comparable arm on the
-    H100.
+    """Return each bound that was computed from a CPU arm, with the seconds of the fastest comparable arm on
+    the H100.
     """
     found = []
     for point in [point.index for point in state.points] or [0]:

@@ -163,8 +163,8 @@ class TestArm:
 
 
 class TestRaised:
-    """No arm can be faster than its machine. So an arm that exceeds a roof raises that roof for all arms, and a
-    message names the arm.
+    """No arm can be faster than its machine. So an arm that exceeds a roof raises that roof for all arms, and
+    a message names the arm.
     """
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)

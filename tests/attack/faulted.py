@@ -1,8 +1,8 @@
 """Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
 Reads trials as JSON lines, and answers each trial with one line. Each trial is a fork of this process, which
-has already imported the command line, and each worker of these tests is a fork of that trial. A trial that does
-not end is killed and reported as a hang. A trial is over when no process that it started remains.
+has already imported the command line, and each worker of these tests is a fork of that trial. A trial that
+does not end is killed and reported as a hang. A trial is over when no process that it started remains.
 """
 
 import asyncio
@@ -78,8 +78,8 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """If a command starts these tests' own worker, fork that worker from the command, to avoid starting Python
-    again.
+    """If a command starts these tests' own worker, fork that worker from the command, to avoid starting
+    Python again.
     """
     begin = asyncio.BaseEventLoop.subprocess_exec
 

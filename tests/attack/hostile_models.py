@@ -24,8 +24,8 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the hostile files. Fields: the output folder, and the targets of the attacks (a folder, a file, a
-    port).
+    """Writes the hostile files. Fields: the output folder, and the targets of the attacks (a folder, a file,
+    a port).
     """
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:

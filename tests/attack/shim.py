@@ -24,8 +24,8 @@ cut before it is read; the file grows before it is read.
 class Outcome:
     """The outcome of a trial.
 
-    code: the command's exit code, or "hang". calls: number of calls of that kind. stays: True if a process that
-    the command started has not ended.
+    code: the command's exit code, or "hang". calls: number of calls of that kind. stays: True if a process
+    that the command started has not ended.
     """
 
     code: int | str

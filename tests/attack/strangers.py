@@ -58,8 +58,8 @@ class Outcome:
 
 
 class Field:
-    """The folders of a test. `models` contains the files to open. `outside`, `home` and `work` must not change.
-    `tmp` must be empty at the end.
+    """The folders of a test. `models` contains the files to open. `outside`, `home` and `work` must not
+    change. `tmp` must be empty at the end.
     """
 
     def __init__(self, root: Path) -> None:
@@ -158,8 +158,8 @@ class Field:
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models in one lab, one after another. Each outcome has the total time and the peak memory of
-        all models.
+        """Open the models in one lab, one after another. Each outcome has the total time and the peak memory
+        of all models.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)

@@ -292,8 +292,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
 @linux
 @pytest.mark.long
 def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
-    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its children
-    would inherit that.
+    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its
+    children would inherit that.
     """
     test = tmp_path / "test_one.py"
     test.write_text(

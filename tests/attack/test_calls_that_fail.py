@@ -59,8 +59,8 @@ CHANGING = ("cut while read", "grown while read")
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Number of rounds in each run, including the run that a worker left behind. The number is small, because each
-round adds system calls to every command.
+"""Number of rounds in each run, including the run that a worker left behind. The number is small, because
+each round adds system calls to every command.
 """
 RUNS = {f"run{number}": 300 for number in range(3)}
 

@@ -1,5 +1,5 @@
-"""A captured function exists in its old or its new version, never half written, whatever fails and whenever it
-fails.
+"""A captured function exists in its old or its new version, never half written, whatever fails and whenever
+it fails.
 """
 
 import json

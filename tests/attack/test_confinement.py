@@ -261,8 +261,8 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
-"""Code that confines itself, with the pattern of GPU files from its arguments, and prints the files that it can
-open for writing.
+"""Code that confines itself, with the pattern of GPU files from its arguments, and prints the files that it
+can open for writing.
 """
 
 

@@ -122,8 +122,8 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import the runs that continued in the background, and compare the history with the
-        workers' counts.
+        """Close everything, import the runs that continued in the background, and compare the history with
+        the workers' counts.
         """
         for terminal in self.labs.values():
             terminal.press("q")

@@ -37,8 +37,8 @@ def longer(terminal: Terminal) -> None:
 
 
 def live(terminal: Terminal) -> float:
-    """Return the bytes per second until the run ends, counted from the key press, or for `LIVE_S` seconds from
-    the first round.
+    """Return the bytes per second until the run ends, counted from the key press, or for `LIVE_S` seconds
+    from the first round.
     """
     before, begun = terminal.sent, terminal.press("r")
     terminal.until(lambda: rounds(terminal), what="rounds")

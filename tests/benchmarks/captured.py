@@ -3,8 +3,8 @@
   python -m tests.benchmarks --only captured
 
 The program defines a step, captures it and continues to call it. This process opens the captured folder with
-tuilab. In each round, both processes time two blocks with the same number of calls, in random order. The figure
-is the median of the rounds' ratios.
+tuilab. In each round, both processes time two blocks with the same number of calls, in random order. The
+figure is the median of the rounds' ratios.
 """
 
 import json

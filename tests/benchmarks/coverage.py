@@ -45,8 +45,8 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One process's measurements of one arm: seconds per call, and the rounds. zygote: number of the process's
-    zygote; -1 for a fresh process.
+    """One process's measurements of one arm: seconds per call, and the rounds. zygote: number of the
+    process's zygote; -1 for a fresh process.
     """
 
     samples: list[float]

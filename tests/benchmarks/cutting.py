@@ -3,9 +3,9 @@
   python -m tests.benchmarks --only cutting
 
 tuilab measures each model with its layers. The benchmark itself alternates calls of the same model and of one
-without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ by at
-most 10 points. Run it on an idle machine: if others use the processors, waiting for them counts as launch time
-of the loop.
+without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ by
+at most 10 points. Run it on an idle machine: if others use the processors, waiting for them counts as launch
+time of the loop.
 """
 
 import statistics

@@ -1,9 +1,10 @@
-"""Compares tuilab's figures for forty user functions with timing by hand. Most functions resemble public code.
+"""Compares tuilab's figures for forty user functions with timing by hand. Most functions resemble public
+code.
 
   python -m tests.benchmarks --only functions
 
-Uses shared rounds, as in `fidelity`. The timing by hand calls each function as its author would, with the same
-arrays.
+Uses shared rounds, as in `fidelity`. The timing by hand calls each function as its author would, with the
+same arrays.
 """
 
 import functools
@@ -132,8 +133,8 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return a function that makes one call by hand. If the user's function returns a callable and its inputs,
-    it is called once to obtain them.
+    """Return a function that makes one call by hand. If the user's function returns a callable and its
+    inputs, it is called once to obtain them.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:

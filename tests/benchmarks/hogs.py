@@ -29,8 +29,8 @@ is killed.
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
     """Run `count` hogs.
 
-    After they have ended, the list contains their busy times in seconds. seed: determines their behaviour; None
-    makes it random.
+    After they have ended, the list contains their busy times in seconds. seed: determines their behaviour;
+    None makes it random.
     """
     busy: list[tuple[float, float]] = []
     first = random.randrange(1_000_000) if seed is None else seed

@@ -27,8 +27,8 @@ GRAPHS = [asked for asked in CASES if not asked.refused]
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """host: the hardware limits of that machine's processor. cores: the number of its cores. took_s: seconds of a
-    graph call by function and input.
+    """host: the hardware limits of that machine's processor. cores: the number of its cores. took_s: seconds
+    of a graph call by function and input.
     """
 
     gpu: str

@@ -1,4 +1,5 @@
-"""Forty functions like those that people write, for `tests.benchmarks.functions`. Thirty resemble public code.
+"""Forty functions like those that people write, for `tests.benchmarks.functions`. Thirty resemble public
+code.
 
 The comment above each names the kind of program it is modelled on. All are written for this file.
 """

@@ -54,8 +54,8 @@ HOW = (
 
 
 class Held(msgspec.Struct, frozen=True):
-    """The lab's resource usage after `runs` runs; memory in bytes. `objects`: number of objects tracked by the
-    garbage collector.
+    """The lab's resource usage after `runs` runs; memory in bytes. `objects`: number of objects tracked by
+    the garbage collector.
     """
 
     runs: int

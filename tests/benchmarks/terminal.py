@@ -28,8 +28,8 @@ LAB = (sys.executable, "-m", "tuilab")
 class Terminal:
     """A program in a terminal.
 
-    rate: bytes per second of the line; None for no limit. `arrivals`: the time (`time.monotonic`) of each read
-    and the total bytes so far.
+    rate: bytes per second of the line; None for no limit. `arrivals`: the time (`time.monotonic`) of each
+    read and the total bytes so far.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-"""Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would lose
-its locks.
+"""Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would
+lose its locks.
 """
 
 import asyncio
@@ -53,8 +53,8 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite has opened the history since the last call of this method, and that no other code
-        has opened it.
+        """Assert that SQLite has opened the history since the last call of this method, and that no other
+        code has opened it.
         """
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()

@@ -25,8 +25,8 @@ STATES = ("state", "lab_state")
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state or a part of it, judged by its name: `state`, `lab_state`,
-    `self.lab.state.presets`.
+    """Return whether the expression is a lab's state or a part of it, judged by its name: `state`,
+    `lab_state`, `self.lab.state.presets`.
     """
     *owner, name = ast.unparse(node).split(".")
     return (owner[-1:] or [""])[0] in STATES if name in PARTS else name in STATES

@@ -290,7 +290,7 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""The kind of each recorded line, and the doctor's response. Lines of kind `device` are harmless."""
+"""The kind of each recorded line, and the doctor's response to it. Lines of kind `device` are harmless."""
 
 
 def test_every_recorded_log_line_is_known():

@@ -1,4 +1,4 @@
-"""The real TensorFlow wheel, with a stub driver, behaves and prints messages as the causes expect."""
+"""With a stub driver, the real TensorFlow wheel behaves, and prints the messages, as the causes expect."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def real(machine: Machine) -> Place:
-    """Set up this Python's own TensorFlow, with the fake machine's driver and libraries."""
+    """Use this Python's own TensorFlow with the fake machine's driver and libraries."""
     quiet = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "TF_", "NVIDIA_"))}
     return Place(root=machine.root, environ=quiet | machine.environ | {"PYTHONPATH": ""})
 
@@ -60,7 +60,7 @@ def test_tensorflow_uses_a_driver_without_nvml_silently(machine: Machine):
 
 
 def test_a_gpu_newer_than_the_build(machine: Machine):
-    """All CUDA libraries exist by name, so TensorFlow lists the stub GPU, but cannot compute on it."""
+    """All CUDA libraries exist by name. So TensorFlow lists the stub GPU, but cannot compute on it."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ["LD_LIBRARY_PATH"] = f"{machine.lib}:{folders}"
@@ -79,7 +79,7 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     ],
 )
 def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
-    """TensorFlow lists the GPU anyway, and raises an error at the first op."""
+    """TensorFlow lists the GPU anyway, and fails at the first op."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ |= {"LD_LIBRARY_PATH": f"{machine.lib}:{folders}", "STUB_CONTEXT": str(error)}
@@ -119,9 +119,7 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """Set up the state after `pip install 'tuilab[cuda]'`: libcusolver is not on TensorFlow's own search
-    path.
-    """
+    """Set up the state after `pip install 'tuilab[cuda]'`: TensorFlow's own search path lacks libcusolver."""
     machine.gpu()
     machine.kernel()
     machine.driver()

@@ -1,4 +1,4 @@
-"""The report for users and scripts."""
+"""The doctor's report for users and scripts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The probe reports the features that the kernel's sandbox lacks, and a GPU that the sandbox hides."""
+"""The probe reports which features the kernel's sandbox lacks, and a GPU that the sandbox hides."""
 
 import time
 
@@ -21,7 +21,7 @@ def test_probe_names_what_the_kernel_lacks(version, status, said):
 
 
 def test_probe_looks_at_this_kernel(machine: Machine):
-    """Without a device file of NVIDIA, no process is started."""
+    """Without an NVIDIA device file, the probe starts no process."""
     assert sandbox.look(machine.place(), time.monotonic() + 20) == Sandbox(landlock.version())
 
 
@@ -30,8 +30,8 @@ def test_probe_looks_at_this_kernel(machine: Machine):
     ("comm", "said"), [(0, "can use the GPU"), (1, "hides the GPU")], ids=["well", "hidden"]
 )
 def test_doctor_notices_a_gpu_that_the_sandbox_hides(machine: Machine, comm: int, said: str):
-    """Like CUDA, this driver fails with error 304 if it cannot name its thread. The machine's device files are
-    not in /dev, so the sandbox forbids this.
+    """Like CUDA, this driver fails with error 304 if it cannot name its thread. The machine's device files
+    are not in /dev, so the sandbox forbids this.
     """
     machine.healthy()
     machine.sees()

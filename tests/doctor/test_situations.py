@@ -22,7 +22,7 @@ INSTALL = f'{PIP} install "tensorflow[and-cuda]==2.21.*"'
 
 @dataclass(frozen=True)
 class Situation:
-    """code, fix: the doctor's exact output. words: words that the cause must mention. visible: whether
+    """code, fix: the doctor's exact output. words: words that must occur in the cause. visible: True if
     TensorFlow lists the GPU.
     """
 
@@ -38,7 +38,7 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(name: str, code: str, fix: str, *words: str, visible: bool = False):
-    """Register a function that sets up the machine of one situation."""
+    """Register a function that sets up the fake machine for one situation."""
 
     def take(make: Callable[[Machine], None]) -> Callable[[Machine], None]:
         SITUATIONS.append(Situation(name, make, code, fix, words, visible))
@@ -217,7 +217,7 @@ def cpu_build(machine: Machine):
     "wheels for aarch64 are built without CUDA",
 )
 def aarch64(machine: Machine):
-    """tensorflow#121157: all CUDA wheels install, and is_built_with_cuda() is False."""
+    """tensorflow#121157: all CUDA wheels can be installed, but is_built_with_cuda() is False."""
     machine.processor = "aarch64"
     machine.healthy()
     machine.says(IMPORTED, Built(cuda=False), Listed())
@@ -263,7 +263,7 @@ def container_lost(machine: Machine):
     "NVIDIA Container Toolkit",
 )
 def docker_on_wsl(machine: Machine):
-    """docker/for-win#7581; here with `--device /dev/dxg`, which people try as a remedy."""
+    """docker/for-win#7581; here with `--device /dev/dxg`, which people try as a fix."""
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/dev/dxg")
     machine.file("/.dockerenv")
@@ -437,7 +437,7 @@ def blackwell(machine: Machine):
     visible=True,
 )
 def ptxas(machine: Machine):
-    """tensorflow#61330: the wheel is installed, but ptxas is not on the PATH."""
+    """tensorflow#61330: the wheel is installed, but its ptxas is not on the PATH."""
     machine.healthy()
     machine.package("nvidia-cuda-nvcc-cu12", "12.5.82")
     machine.sees("8.9", lines.NO_PTXAS)

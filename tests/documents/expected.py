@@ -1,6 +1,4 @@
-"""The documents written for these tests. Their expectations were written before the checker first
-read them.
-"""
+"""Documents written for these tests. Their expectations were written down before the checker first read them."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,9 +15,7 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result of a document. The line of a finding is the nth line (from 1) that contains
-    `at`.
-    """
+    """The expected result of a document. A finding is expected on the nth line (from 1) that contains `at`."""
 
     examples: int
     findings: list[dict[str, Any]] = []
@@ -40,7 +36,7 @@ def expectations(document: Path) -> Expected:
 
 
 def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str, int]]:
-    """Return (code, line) of each expected finding. The texts must be in the document."""
+    """Return (code, line) of each expected finding. Fails if the document lacks a text."""
     return {(f["code"], line_of(lines, f["at"], f.get("nth", 1))) for f in expected.findings}
 
 
@@ -58,7 +54,7 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has the workload and exactly these parameters. The dtype may be an arm."""
+    """Return True if a preset has the workload and exactly these parameters. An arm may set the dtype."""
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False
     arms = preset.arms

@@ -71,7 +71,7 @@ def _under(head: str, body: str) -> str:
 
 
 def _block(draw: st.DrawFn, depth: int) -> str:
-    """Generate a few statements; compound ones have blocks of their own."""
+    """Generate a few statements. Compound statements contain blocks."""
     out = []
     for _ in range(draw(st.integers(1, 4 - depth))):
         if depth < 3 and draw(st.integers(0, 2)) == 0:
@@ -95,7 +95,7 @@ def programs(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def broken(draw: st.DrawFn) -> bytes:
-    """Generate a document with pieces cut out, duplicated, swapped and with noise added."""
+    """Generate a document with pieces cut out, duplicated or swapped, and with added noise."""
     data = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))

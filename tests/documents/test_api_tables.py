@@ -1,5 +1,5 @@
-"""The table of TensorFlow's names: made by a worker, cached for each version, shipped for the
-pinned version.
+"""The table of TensorFlow's names: a worker makes it, a cache keeps it for each version, and tuilab ships it
+for the pinned version.
 """
 
 import lzma
@@ -79,13 +79,13 @@ OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
 
 def of_tensorflow(names: tuple[str, ...]) -> list[str]:
-    """Return the names without those inherited from the standard library."""
+    """Return the names, without those inherited from the standard library."""
     return [name for name in names if not name.startswith(OF_PYTHON)]
 
 
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes():
-    """Runs only if the installed TensorFlow and Keras are those of the shipped table.
+    """Runs only if the installed versions of TensorFlow and Keras are those of the shipped table.
 
     Uses a fresh worker, because Keras replaces `tf.saved_model` with a module of its own.
     """

@@ -1,4 +1,4 @@
-"""`tuilab check` in an editor, a hook and CI: files, exit codes, options, comments, formats, fixes."""
+"""`tuilab check` in an editor, in a hook and in CI: files, exit codes, options, comments, formats, fixes."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Change to an empty folder without project settings in the folders above it."""
+    """Change to an empty folder. No folder above it contains project settings."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

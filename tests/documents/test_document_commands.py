@@ -1,4 +1,4 @@
-"""`tuilab check` and `tuilab import`, as used by people and scripts."""
+"""`tuilab check` and `tuilab import`, as people and scripts use them."""
 
 import json
 import re

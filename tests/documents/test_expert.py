@@ -1,4 +1,4 @@
-"""Probes for each rule and decision: a mistake that an expert would see, and the most similar
+"""Pairs of probes for each rule and decision: a mistake that an expert would see, and the most similar
 correct code.
 """
 
@@ -70,8 +70,8 @@ if __name__ == '__main__':
 
 @dataclass(frozen=True)
 class Probe:
-    """A benchmark. `code` is the finding that is expected at the default level on the line that contains
-    `at`; "" if no finding is expected there.
+    """A benchmark with its expected finding. `code` is the code of the finding that the default level must
+    show on the line that contains `at`; "" if it must show none there.
     """
 
     name: str
@@ -82,12 +82,12 @@ class Probe:
     file: str = "x.py"
     says: str = ""
     beside: tuple[tuple[str, str], ...] = ()
-    """Names and texts of other files in the same folder."""
+    """Names and contents of other files in the same folder."""
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return the code, the line's text and the message of each finding at the default level, or, on request,
-    of each note.
+    """Return the code, the text of the line and the message of each finding at the default level, or of each
+    note if requested.
     """
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):

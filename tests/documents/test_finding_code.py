@@ -1,4 +1,4 @@
-"""Finds the Python code in Markdown, text, scripts and notebooks, with any kind of fence and encoding."""
+"""The Python code in Markdown, text, scripts and notebooks is found, whatever the fence and the encoding."""
 
 import codecs
 import json

@@ -1,4 +1,6 @@
-"""Five documents like the lab's first ones, in our own words; and the originals, if they are present."""
+"""Five documents in our own words that resemble the five articles behind the presets. The articles themselves
+are tested if they are present.
+"""
 
 from pathlib import Path
 
@@ -115,7 +117,7 @@ GAPS = {("003", 3): "reads a counter"}
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Return the reports on our documents or on the original ones, by number."""
+    """Return the reports on our documents, or on the original articles, by number."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -123,7 +125,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Return, by document and example, the findings that must be reported. No others may be reported."""
+    """Return, by document and example, the findings that must be reported. No other findings may be reported."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}
@@ -149,17 +151,17 @@ def test_every_fault_is_found_and_no_other(reports, wrong, key):
 
 
 def shipped(document: str, example: int) -> list[Preset]:
-    """Return the shipped presets of an example."""
+    """Return the shipped presets for an example."""
     presets = catalogue.load(shipped_folder()).presets
     return [p for p in presets if p.source and (p.source.document, p.source.example) == (document, example)]
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return whether a shipped preset has the same workload, and whether each parameter has the document's
-    value, or a mark at it.
+    """Return whether a shipped preset has the same workload, and each parameter the document's value or a
+    mark at that value.
 
-    A shipped preset may start at a smaller size than the document's, which its slider then marks; and it may
-    set parameters that the document leaves open.
+    A shipped preset may start at a smaller size, if its slider marks the document's size. It may also set
+    parameters that the document leaves open.
     """
     if made.workload != wanted.workload:
         return False

@@ -28,7 +28,7 @@ _watching = False
 
 
 def printed(report) -> list[str]:
-    """Return the report in every layout."""
+    """Return the report in every format."""
     result = files.result_of(
         report, "x.md", files.CheckJob(None, CheckSettings(level="note", preview=True), whole=True)
     )
@@ -51,7 +51,7 @@ sys.addaudithook(_audit)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    """Load everything that is imported on first use, before imports are watched."""
+    """Import everything that is otherwise imported on first use, before the test watches imports."""
     for document in documents():
         report_of(document)
     supported_versions()  # loads the names of other versions, which a document may request
@@ -59,7 +59,7 @@ def warm() -> Iterator[None]:
 
 
 def checked(data: bytes, name: str) -> DocumentReport:
-    """Check a document while every import, file and process is watched."""
+    """Check a document while the test watches every import, file and process."""
     global _watching
     _seen.clear()
     _watching = True
@@ -72,7 +72,7 @@ def checked(data: bytes, name: str) -> DocumentReport:
 
 
 def hold(data: bytes, name: str) -> None:
-    """Check the properties that hold for any input."""
+    """Check the properties that must hold for any input."""
     report = checked(data, name)
     texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:
@@ -124,7 +124,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """Tests the watch itself: it must notice an opened file."""
+    """Tests the watching itself: it must notice an opened file."""
     global _watching
     _seen.clear()
     _watching = True

@@ -1,6 +1,4 @@
-"""A preset made from a document measures what the document's author meant, or its summary names the omitted
-parts.
-"""
+"""A preset made from a document measures what the author meant, or its summary names the parts that it omits."""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

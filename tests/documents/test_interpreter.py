@@ -1,4 +1,4 @@
-"""The values of names while code is read: constants, shapes, helpers, classes, scopes, loops."""
+"""The values that the interpreter assigns to names: constants, shapes, helpers, classes, scopes, loops."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def trace_of(code: str):
 
 
 def shown(expression: str, before: str = ""):
-    """Return the value that the interpreter finds for an expression, as passed to an op."""
+    """Pass an expression to an op; return the value that the interpreter finds for it."""
     trace = trace_of(f"{before}\ntf.no_op(name=({expression}))")
     (event,) = [e for e in trace.events if e.name == "tf.no_op"]
     return event.arguments["name"]
@@ -128,7 +128,7 @@ def test_shapes_and_dtypes(expression, before, expected):
     st.lists(st.integers(1, 9), min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
 def test_broadcasting_is_numpys(one, other):
-    """Compares with NumPy itself, if the shapes fit."""
+    """If the shapes fit, the result must be that of NumPy."""
     import numpy as np
 
     try:

@@ -1,4 +1,4 @@
-"""Presets made from documents, written and read back, with their claims."""
+"""Presets made from documents are written and read back, with their claims."""
 
 import msgspec
 import pytest

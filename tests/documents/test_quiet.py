@@ -1,4 +1,4 @@
-"""Calls that wait are known, unknown calls cause no findings, and mistakes are found."""
+"""The checker knows which calls wait, reports nothing for unknown calls, and still finds mistakes."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Calls written in different ways become the same workloads; calls without a workload are named."""
+"""Calls written in different ways become the same workload. Calls without a workload are named."""
 
 import pytest
 

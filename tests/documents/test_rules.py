@@ -1,4 +1,4 @@
-"""Each rule reports its wrong example, on the right line, and does not report the corrected one."""
+"""Each rule reports its wrong example on the right line, and does not report the corrected example."""
 
 import re
 import textwrap
@@ -29,7 +29,7 @@ SCRIPTS = ("TL008",)
 
 
 def document(code: str, after: str = "") -> bytes:
-    """Return code as printed in an article, after first lines that all tests share."""
+    """Return code as an article prints it, after first lines that all tests share."""
     code = code.replace("START", "t = time.perf_counter()").replace("STOP", "print(time.perf_counter() - t)")
     return f"Text.\n\n```python\n{HEAD}{TENSORS}{code}\n```\n\n{after}\n".encode()
 

@@ -1,4 +1,4 @@
-"""The time to check a document is proportional to its size. Compares sizes within one run."""
+"""The time to check a document is proportional to its size. Each test compares two sizes in one run."""
 
 import time
 
@@ -30,7 +30,7 @@ HEAD = {"overlapping timings": "now = time.time()\n"}
 
 
 def seconds(data: bytes, name: str, times: int = 2) -> float:
-    """Return the processor time of a check: the minimum of several."""
+    """Return the processor time of a check in seconds: the minimum of several runs."""
     took = []
     for _ in range(times):
         start = time.process_time()

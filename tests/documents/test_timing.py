@@ -1,4 +1,4 @@
-"""Tests the decisions about each timed region."""
+"""The decisions of the checker about each timed region."""
 
 import pytest
 

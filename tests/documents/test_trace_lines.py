@@ -1,4 +1,4 @@
-"""The output of `python -m tuilab.documents FILE` for authors of rules."""
+"""The output of `python -m tuilab.documents FILE`, which authors of rules read."""
 
 from tuilab.documents.__main__ import main
 

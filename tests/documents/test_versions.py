@@ -1,5 +1,5 @@
-"""Names that depend on TensorFlow's version: the requested version decides, or else the version that a
-document installs.
+"""Names that depend on TensorFlow's version. The version that the user requests decides, or else the version
+that a document installs.
 """
 
 import json

@@ -1,1 +1,1 @@
-"""A software GPU for tests on machines without one. Its name contains EMULATED wherever it appears."""
+"""A software GPU for tests on machines without a GPU. Its name contains EMULATED wherever it appears."""

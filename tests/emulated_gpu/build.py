@@ -30,14 +30,14 @@ class Missing(RuntimeError):
 
 
 def cache() -> Path:
-    """Return the cache folder, which is kept between runs."""
+    """Return the cache folder, which remains between runs."""
     told = os.environ.get("TUILAB_EMULATED_GPU")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "emulated-gpu"
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let only one process build at a time, because several test runners start together."""
+    """Let only one process build at a time: several test runners start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -68,7 +68,7 @@ CAPABILITY = (
 def _report_capability(file: Path) -> None:
     """Make the wheel's `get_device_details` return the configured compute capability.
 
-    TensorFlow asks a plug-in only for the device's name.
+    TensorFlow gets only the device's name from a plug-in.
     """
     text = file.read_text()
     if CAPABILITY in text:
@@ -143,7 +143,7 @@ def compiled(tensorflow: Path) -> Path:
 
 
 def rows(table: str) -> Iterator[str]:
-    """Yield the table of kernels as C, one kernel for each combination of types."""
+    """Yield the table of kernels as C code, with one kernel for each combination of types."""
     for line in table.splitlines():
         op, types, host = line.split(" | ")
         attributes = [a.partition("=") for a in types.split(" ") if a != "-"]

@@ -50,7 +50,7 @@ def dump(path: str) -> list[Any]:
 
 
 def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
-    """Return the table's lines: rows of the CUDA build that the CPU build lacks."""
+    """Return the lines of the table: kernels that the CUDA build has and the CPU build lacks."""
     known = {json.dumps(row) for row in cpu}
     lines = set()
     for op, types, host in cuda:

@@ -1,4 +1,4 @@
-"""Functions built from an op whose speed is set by the emulation (device/paced.c)."""
+"""Functions that use an op whose speed the emulation sets (device/paced.c)."""
 
 import time
 
@@ -6,8 +6,8 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """Run one op on that many elements. It takes a set time per element on the CPU, and one kernel's time on
-    the GPU.
+    """Run one op on that many elements. On the CPU, it takes a set time per element; on the GPU, the time of
+    one kernel.
     """
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
@@ -22,7 +22,7 @@ def paced_thrice():
 
 
 def paced_by_sleep():
-    """Sleep in Python for the time of three kernels, and wait for one kernel."""
+    """Sleep in Python as long as three kernels take, and wait for one kernel."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):
@@ -33,7 +33,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """Run a product and a sum five hundred times. No optimiser can reduce these ops."""
+    """Run a product and a sum five hundred times. The ops are such that no optimiser can remove any."""
 
     def step(x):
         for _ in range(500):
@@ -55,12 +55,12 @@ def stalled():
 
 
 def fed_by_host():
-    """Run two kernels after a host op, at a time when the device has nothing to wait for."""
+    """Run a host op before two kernels. The device has no other work, so it loses no time by waiting."""
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 
 def mixed():
-    """Run ops that stay on the host for four reasons."""
+    """Run ops that stay on the host, for four different reasons."""
 
     def step(x):
         with tf.device("/CPU:0"):
@@ -90,7 +90,7 @@ def ten_kernels():
 
 
 def ten_kernels_and_a_stall():
-    """Run ten kernels with one host op in the middle, which takes less time than they do."""
+    """Run ten kernels with one host op in the middle, which takes less time than the kernels."""
 
     def step(x):
         for n in range(10):
@@ -102,7 +102,7 @@ def ten_kernels_and_a_stall():
 
 
 def large():
-    """Run a kernel with an input a thousand times as large."""
+    """Run a kernel whose input is a thousand times as large."""
     return tf.math.digamma, (tf.ones((1_000_000,)).numpy(),)
 
 
@@ -112,7 +112,7 @@ def large_input_only():
 
 
 def python_between():
-    """Sleep in Python for the time of four kernels, between two kernels."""
+    """Run two kernels, and sleep in Python between them as long as four kernels take."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):

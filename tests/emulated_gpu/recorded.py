@@ -23,7 +23,7 @@ def events_of(name: str) -> Iterator[Event]:
 
 
 def anonymous(event: Event) -> Event:
-    """Return the event without the names of the host and the file's folder."""
+    """Return the event without the names of the host and of the file's folder."""
     if (machine := getattr(event, "machine", None)) is not None:
         machine = msgspec.structs.replace(machine, host="emulated-host", cpu="a processor", tuilab="0.2.0")
         event = msgspec.structs.replace(event, machine=machine)  # type: ignore[type-var]
@@ -34,7 +34,7 @@ def anonymous(event: Event) -> Event:
 
 
 def main() -> None:
-    """Measure both for about twenty rounds, and write them."""
+    """Measure both runs for about twenty rounds, and write them."""
     from tests.conftest import Worker
     from tests.emulated_gpu.build import environment
     from tuilab import catalogue

@@ -1,4 +1,4 @@
-"""Runs on a worker with emulated GPUs, and their short budget."""
+"""Runs on a worker with emulated GPUs, and the short budget that they use."""
 
 import uuid
 from collections.abc import Callable
@@ -19,7 +19,9 @@ T = TypeVar("T")
 
 
 def repeat(attempt: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """Repeat a measurement that a busy host disturbed, until it passes the check; return the last one."""
+    """Repeat a measurement that a busy host may have disturbed until it passes the check; return the last
+    result.
+    """
     found = attempt()
     for _ in range(TRIES - 1):
         if wanted(found):

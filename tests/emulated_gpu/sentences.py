@@ -22,9 +22,9 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import ArmState, RunState
 
 NOISE = 0.15
-"""Share of a call by which a sentence may be wrong, because the runs are short."""
+"""Share of a call by which a sentence may be wrong. It is this large because the runs are short."""
 MOSTLY = 0.6
-"""If a GPU computes for this share of a call, computing must be its largest part."""
+"""If a GPU computes for this share of a call, *compute* must be the largest part of the call."""
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
@@ -55,8 +55,8 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 
 
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
-    """Return each sentence that contradicts the configured speed, and each contradiction between
-    two places.
+    """Return each sentence that contradicts the configured speed, and each contradiction between two
+    sentences.
     """
     result, point = summarise(state, claims), summary_point(state)
     arms = measured_by_id(state, point)
@@ -75,7 +75,7 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Check which arm the answer calls the fastest, and which it calls slower."""
+    """Check which arms the answer calls the fastest and slower."""
     for arm in arms.values():
         name = re.escape(name_of(arm, point))
         alike = [
@@ -96,7 +96,7 @@ def _does(result: RunResult, arm: ArmState) -> str:
 
 
 def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Iterator[str]:
-    """Check the largest part, the shares in the advice, and the cause given for a stall."""
+    """Check the largest part, the shares in the advice, and the reported cause of a stall."""
     least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
     row = next(each for each in result.arms if each.id == arm.arm.id)
     if row.account is not None and row.account.share("not_known") < NOISE:

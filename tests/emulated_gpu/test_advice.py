@@ -1,4 +1,4 @@
-"""Advice for a GPU, compared with the part of a call that was deliberately made slow."""
+"""Advice for a GPU: it must name the part of a call that the test made slow."""
 
 import re
 import uuid
@@ -53,15 +53,15 @@ def run(worker: Worker, name: str, *arms: Arm, budget: Budget = SHORT) -> tuple[
 
 
 PROFILED = msgspec.structs.replace(SHORT, name="publish")
-"""A budget that profiles more calls, so that the interval of a part is narrow."""
+"""A budget that profiles more calls, so that the interval of each part is narrow."""
 
 
 LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall. Other programs may make threads wait, and
-    then the advice is about something else.
+    """Repeat the measurement until the advice is about the stall. If other programs make threads wait, the
+    advice is about that instead.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:
@@ -85,7 +85,7 @@ def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult,
 
 
 def most(account: Account, phase: str) -> float:
-    """Return the upper end of a phase's interval, which other programs on this host widen."""
+    """Return the upper end of a phase's interval. Other programs on this host widen the interval."""
     return sum(
         part.ci95_s[1] if part.ci95_s else part.seconds for part in account.parts if part.phase == phase
     )

@@ -1,4 +1,4 @@
-"""The app with emulated GPUs, controlled by keys in a terminal: every view shows correct content."""
+"""The app with emulated GPUs, controlled by keys in a terminal. Every view shows correct content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ VIEWS = {
     "w": ("FLOP/s", "GPU graph"),
     "1": ("round",),
 }
-"""Words that each view shows about a run, by the view's key."""
+"""By the key of a view: words that the view shows about a run."""
 
 
 def test_every_view_shows_the_gpu_arms(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:

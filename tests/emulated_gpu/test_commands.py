@@ -1,4 +1,4 @@
-"""The commands with emulated GPUs, as a user types them."""
+"""Commands with emulated GPUs, as a user types them."""
 
 import json
 import os
@@ -36,7 +36,7 @@ GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
-    """Each GPU is measured alone, then both at once. Each has a worker that opens only that GPU."""
+    """Each GPU is measured alone, then both at once. Each GPU has a worker that opens only that GPU."""
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
     found = tuilab("run", "matmul-dtypes", "--together", *GRAPH, *words, gpus=2, kernel_us=3_000)
     named = {arm["id"]: arm["device"] for arm in found["arms"]}
@@ -47,7 +47,7 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
-"""Self-test checks that a busy machine can fail. All others must pass on any machine."""
+"""Checks of the self-test that can fail on a busy machine. All other checks must pass on any machine."""
 
 
 @pytest.mark.long

@@ -1,4 +1,6 @@
-"""`explain` compared with real placement on the emulated GPU, which has the CUDA build's kernels."""
+"""The output of `explain`, compared with real placement on the emulated GPU, which has the kernels of the
+CUDA build.
+"""
 
 import json
 import os
@@ -59,7 +61,7 @@ for op in given["ops"]:
         print(json.dumps(row), flush=True)
 """
 STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
-"""Ops that cannot run alone, because their surroundings cannot be constructed."""
+"""Ops that cannot run alone, because the test cannot construct their surroundings."""
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
@@ -91,7 +93,8 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 def held(rows: list[list[Any]]) -> tuple[int, int]:
     """Compare each row with TensorFlow's placer.
 
-    Return how many pairs of op and dtype it placed, and for how many of these the results were compared.
+    Return the number of pairs of op and dtype that the placer placed, and the number of pairs whose results
+    were compared.
     """
     placed = looked = 0
     wrong = []

@@ -1,4 +1,4 @@
-"""The first day with a GPU, rehearsed on the emulation."""
+"""The first day with a GPU (`tests.gpu_day`), rehearsed on the emulation."""
 
 import json
 import os
@@ -22,7 +22,7 @@ NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
-    """Return the page of a day with an emulated GPU, and how each of its steps ended."""
+    """Return the page of a day with an emulated GPU, and the outcome of each of its steps."""
     day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
     done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -44,7 +44,7 @@ def replayable(folder: Path) -> None:
 def test_a_gpu_day_keeps_all_results_and_reports_differences(
     emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
-    """Short version: only the steps that no other test covers."""
+    """A short day, with only the steps that no other test covers."""
     steps = ("truths", "recordings")
     page, ended = rehearsed(emulated_gpu(), tmp_path, "--steps", ",".join(steps))
     assert ended == dict.fromkeys(steps, 0), page
@@ -118,7 +118,7 @@ def test_a_step_that_fails_or_hangs_does_not_end_the_gpu_day(
     assert "- fails: it ended with 1: no GPU" in page
     assert "- looks: seen" in page, page
     assert "- hangs: it ended with 124" in page and "ran past its limit" in page
-    child = int((tmp_path / "hangs.out").read_text())  # which has a group of its own
+    child = int((tmp_path / "hangs.out").read_text())  # the child has its own process group
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
     assert "left out: no no-such-program here" in page
     assert "- odd: what it printed is not understood" in page

@@ -1,4 +1,6 @@
-"""The largest batch of a model, compared with the batch that a GPU of known memory rejects."""
+"""The largest batch of a model, compared with the batch for which a GPU with a known amount of memory is too
+small.
+"""
 
 import json
 import os
@@ -54,7 +56,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""All models are large because of layer outputs; `heavy` also because of weights. `small` is not large."""
+"""All models except `small` need much memory for layer outputs; `heavy` also needs much for its weights."""
 
 TRUTH = (
     MODELS

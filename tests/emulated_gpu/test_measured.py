@@ -73,7 +73,7 @@ def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState])
 
 
 def test_a_copy_is_drawn_between_the_memories_of_the_data(stft: tuple[list[Event], RunState]) -> None:
-    """The host sends the tensor that a GPU op computes in host memory: `_HostSend`."""
+    """A GPU op computes this tensor in host memory, so the host sends it (`_HostSend`)."""
     _, state = stft
     from_host = [n for n in nodes(state, RESIDENT, "copy") if n.op.startswith("_HostSend")]
     assert from_host and {(n.device, n.to) for n in from_host} == {("CPU:0", "GPU:0")}
@@ -103,9 +103,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
 
 @pytest.mark.parametrize("variant", ["serial", "in-step"])
 def test_a_batch_of_an_input_pipeline_reaches_the_gpu(gpu_worker: Worker, variant: str) -> None:
-    """Nothing computes on the device in this arm: an identity in a graph would be optimised away, but a copy
-    is not.
-    """
+    """Nothing computes on the device in this arm. A graph would optimise an identity away, but not a copy."""
     arm = Arm("GPU:0", "graph", "resident", "", variant)
     values = {"batch": 4, "side": 16, "host_cost": 0}
     _, state = measure(gpu_worker, "input_pipeline", arm, parameters=values, placement=True, phases=True)
@@ -148,7 +146,7 @@ def test_a_copy_takes_the_time_of_the_link(gpu_worker: Worker) -> None:
 def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(
     gpu_worker: Worker, mode: Mode, variant: str
 ) -> None:
-    """If no device was requested, a visible GPU would make the copy or return the results."""
+    """Without a requested device, a visible GPU would make the copy or return the results."""
     arm = Arm("CPU:0", mode, "resident", "", variant)
     values = {"bytes": 2**16, "pieces": 256, "direction": "to device"}
     _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)

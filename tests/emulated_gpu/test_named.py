@@ -1,4 +1,4 @@
-"""Everything that could be mistaken for a GPU's figure contains the word EMULATED."""
+"""Everything that a reader could mistake for a figure of a real GPU contains the word EMULATED."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which GPUs a worker opens: the first, those that a run requests, and none that cannot be opened."""
+"""The GPUs that a worker opens: the first GPU, those that a run requests, and none that cannot be opened."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def run(worker: Worker, *devices: str) -> RunState:
 
 
 def opened(state: RunState) -> dict[str, bool]:
-    """Return which GPUs are open: only for these does TensorFlow report usable memory."""
+    """Return the open GPUs. TensorFlow reports usable memory only for open GPUs."""
     assert state.machine is not None
     return {device.name: bool(device.memory) for device in state.machine.gpus}
 
@@ -33,7 +33,7 @@ def opened(state: RunState) -> dict[str, bool]:
 def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
     """GPU 1 of three cannot be opened.
 
-    It is not tried before it is requested, and the others work before and after.
+    The worker does not try it before a run requests it, and the other GPUs work before and after.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
     assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [

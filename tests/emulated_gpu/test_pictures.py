@@ -1,4 +1,4 @@
-"""Screens that show arms on a GPU, recorded with an emulated one."""
+"""Screens that show arms on a GPU, recorded with an emulated GPU."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ SWEEP = (("sweep", ("s",)),)
 
 
 class Recorded(ScriptedRunner):
-    """Answers every run with the recorded one, every sweep with the recorded sweep."""
+    """Answers every run with the recorded run, and every sweep with the recorded sweep."""
 
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         for event in events_of("sweep" if request.sweep else "run"):

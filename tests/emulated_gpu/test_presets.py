@@ -1,4 +1,4 @@
-"""Every shipped preset with emulated GPUs: no arm that should run is unavailable."""
+"""Every shipped preset runs with emulated GPUs: no arm that should run is unavailable."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Smaller values for presets that take long on two cores, because here they only need to run."""
+"""Smaller values for presets that take long on two cores. In these tests, the presets only need to run."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -34,8 +34,9 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""The reasons why an arm does not run here. They are those of a real GPU, with two exceptions: XLA compiles
-for no emulated device, and the kernels are the processor's, which convolve float16 only with AVX-512 FP16.
+"""The reasons why an arm does not run here. They are those of a real GPU, with two exceptions. XLA does not
+compile for an emulated device. The kernels run on the processor, which convolves float16 only with AVX-512
+FP16.
 """
 
 
@@ -50,7 +51,7 @@ def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 def run(worker: Worker, name: str) -> RunState:
-    """Run the preset's GPU arms, for a sweep at its first point. Other tests cover the CPU arms."""
+    """Run the preset's GPU arms; of a sweep, only the first point. Other tests cover the CPU arms."""
     return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 
@@ -59,7 +60,8 @@ USUAL = {
     "matmul-dtypes", "int32-matmul", "too-large-tensor", "string-ops", "pinned-add",
     "host-op-in-chain", "stft-small", "mixed-precision",
 }  # fmt: skip
-"""Each workload, and each reason why an arm cannot run; the other presets run in long mode."""
+"""Presets that cover each workload and each reason why an arm cannot run. The other presets run in long mode.
+"""
 
 
 def test_each_workload_is_covered_by_a_usual_preset() -> None:

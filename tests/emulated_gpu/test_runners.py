@@ -1,4 +1,4 @@
-"""Runners of workers with emulated GPUs: two hosts measure one run, and tf32 arms get a separate process."""
+"""Runners of workers with emulated GPUs: two hosts measure one run, and TF32 arms get a separate process."""
 
 import asyncio
 from collections.abc import Callable

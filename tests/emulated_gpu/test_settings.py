@@ -1,5 +1,5 @@
-"""A GPU with configured times, memory and failures: crossover and bound as configured, failures with
-messages.
+"""A GPU with configured times, memory and failures. Crossover and bound are as configured, and each failure
+has a message.
 """
 
 import itertools
@@ -28,13 +28,13 @@ pytestmark = pytest.mark.real_worker
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
 """Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link.
 
-They are slow enough to hide the time that the real processor needs, even if it is busy.
+These are slow enough to hide the time of the real processor, even a busy one.
 """
 
 
 @pytest.fixture(scope="module")
 def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker with a slow GPU. Its matrix products also fail, and it has 64 MiB."""
+    """Yield a worker with a slow GPU of 64 MiB, on which matrix products fail."""
     times = {"kernel_us": KERNEL_S * 1e6, "pace_ns": PACE_S * 1e9, "copy_gbps": LINK * 1e-9}
     worker = Worker(cpus=1, environment=emulated_gpu(1, memory=64 * 2**20, fail="MatMul", **times))
     yield worker
@@ -44,16 +44,16 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 # -- times
 
 AT = KERNEL_S / PACE_S
-"""Elements for which the CPU takes as long as the GPU: 300,000."""
+"""Number of elements for which CPU and GPU take equally long: 300,000."""
 OVERHEAD = 0.03
-"""Share of the time at the crossover that the overhead per call may take, because it differs between the
+"""Share of the time at the crossover that the overhead of a call may take. The overhead differs between the
 devices.
 """
 WITHIN = 4.0
 
 
 def crossover(worker: Worker, seed: int) -> Crossover:
-    """Return the crossover from a sweep of five sizes, bisected in between."""
+    """Return the crossover of a sweep over five sizes, bisected between them."""
     asked = request(
         "paced",
         *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),
@@ -78,7 +78,7 @@ def test_a_crossover_is_found_where_it_was_set(slow: Worker) -> None:
 def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
     slow: Worker, tf: Any, tmp_path: Path
 ) -> None:
-    """Uses a saved graph with one paced op on 10,000 numbers per example."""
+    """Uses a saved graph with one paced op that processes 10,000 numbers per example."""
     each = 10_000
     step = tf.function(lambda x: {"y": tf.math.digamma(x)})
     concrete = step.get_concrete_function(tf.TensorSpec([None, each], tf.float32))
@@ -144,7 +144,9 @@ def test_arms_of_an_emulated_gpu_are_near_and_above_its_bound(
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
-    """For a graph, TensorFlow's message starts with the frames that created the node, interpreter first."""
+    """For a graph, TensorFlow's message starts with the frames that created the node, starting with the
+    interpreter's.
+    """
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
     failed = state.arms[arm.id]
@@ -154,7 +156,7 @@ def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", [pytest.param("eager", marks=pytest.mark.long), "graph"])
 def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker, mode: str) -> None:
-    """TensorFlow waits ten seconds for free memory."""
+    """TensorFlow waits ten seconds for memory to become free."""
     arm = Arm("GPU:0", mode, "resident", "float32", "add-multiply")
     _, state = measure(slow, "elementwise", arm, parameters={"side": 4096})
     full = state.arms[arm.id]
@@ -165,7 +167,7 @@ def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker,
 def test_a_gpu_without_free_memory_is_skipped_with_a_message(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
-    """TensorFlow would retry forever for a tensor of a few bytes."""
+    """Without the check, TensorFlow would retry forever for a tensor of a few bytes."""
     worker = Worker(cpus=1, environment=emulated_gpu(1, fail="alloc"))
     try:
         assert not worker.machine.gpus and "GPU:0 could not be opened" in worker.machine.no_gpu
@@ -177,7 +179,7 @@ def test_a_gpu_without_free_memory_is_skipped_with_a_message(
 
 
 def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
-    """Uses the message of TensorFlow 2.21 for a product inside a loop on this device."""
+    """Uses TensorFlow 2.21's message for a product inside a loop on this device."""
     text = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'

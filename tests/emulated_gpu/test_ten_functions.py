@@ -1,5 +1,5 @@
-"""Ten functions, each with one slow part, which must be reported as the largest and be the subject of the
-advice.
+"""Ten functions, each with one slow part. The account must show it as the largest part, and the advice must
+be about it.
 """
 
 import uuid
@@ -27,7 +27,7 @@ PACED = Path(__file__).with_name("paced.py")
 GRAPH, EAGER = Arm("GPU:0", "graph", "resident"), Arm("GPU:0", "eager", "resident")
 COPIED = Arm("GPU:0", "graph", "copied")
 ABOUT_PARTS = {"stalled", "copy-bound", "launch-bound", "dispatch-bound"}
-"""Codes of advice on a part of a call."""
+"""Codes of advice about a part of a call."""
 
 
 class Slow(NamedTuple):

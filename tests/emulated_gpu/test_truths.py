@@ -1,6 +1,4 @@
-"""For kernels and copies of a set length, checks the account of a call, its bound, and that all
-places agree.
-"""
+"""Kernels and copies take a set time. Checks the account of a call, its bound, and that all statements agree."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -34,7 +32,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def slow_gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU kernels and copies take 20 ms, within 6% for kernels (device/paced.c)."""
+    """Yield a worker whose GPU kernels and copies take 20 ms. Kernels are exact to 6% (device/paced.c)."""
     made = emulated_gpu(1, kernel_us=KERNEL_S * 1e6, copy_us=COPY_S * 1e6, pace_ns=1.0)
     worker = Worker(cpus=1, environment=made)
     yield worker
@@ -63,7 +61,9 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""For each function: the arm, its bound, and the configured times, to within 10%."""
+"""For each function: its arm, the phase that bounds it, and the configured times, which must match within
+10%.
+"""
 
 
 @pytest.mark.parametrize("name", TRUTHS)
@@ -86,7 +86,7 @@ def test_kernels_and_copies_have_the_set_length(slow_gpu: Worker, name: str) -> 
 
 
 def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> None:
-    """Its dataset is on the host; its step computes on the device."""
+    """The dataset is on the host, but the step computes on the device."""
     state = run(slow_gpu, f"{OWN}:input_ahead_of_product", RESIDENT)
     [arm] = summarise(state).arms
     assert arm.status == "ok" and arm.device == "GPU:0", arm.reason
@@ -95,8 +95,8 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """Each of the device's kernels is counted once, even beyond the table's size; the processor's kernels
-    that emulate them are not.
+    """Each kernel of the device is counted once, even beyond the table's size. The processor's kernels that
+    emulate the device are not counted.
     """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)

@@ -1,6 +1,6 @@
-"""The twenty models with an emulated GPU whose kernels and copies take a configured time.
+"""The twenty models, on an emulated GPU whose kernels and copies take a configured time.
 
-No arm beats the bound, and the batch from which the GPU is faster is found where it was set.
+No arm beats its bound. The smallest batch for which the GPU is faster must be the configured one.
 """
 
 import statistics
@@ -39,7 +39,7 @@ SHEET = DataSheet(
 
 
 LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
-"""cuDNN's recurrent layers and gathering from a variable, which the emulation lacks."""
+"""cuDNN's recurrent layers, and gathering from a variable: the emulation lacks both."""
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
 """The batch size at which CPU and GPU take equally long; seconds of a kernel, slow enough to hide the
 emulating processor; seconds per element of the op with a known speed.
@@ -110,7 +110,8 @@ def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
 ) -> None:
     """Adds an op to the model's graph.
 
-    Its CPU time per example makes CPU and GPU, whose kernels take constant time, equal at about ten examples.
+    On the GPU it takes a constant time; on the CPU it takes a time per example that makes both devices equal
+    at about ten examples.
     """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
@@ -144,8 +145,8 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph of the model and the op with a known speed, which processes that many elements per
-    example.
+    """Measure a graph that contains the model and the op with a known speed. That op processes that many
+    elements per example.
     """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration

@@ -1,4 +1,4 @@
-"""Environments with other TensorFlow versions, built once with pip and kept in the user's cache folder.
+"""Builds environments with other TensorFlow versions, once each with pip, in the user's cache folder.
 
 `TUILAB_ENVIRONMENTS` sets another folder. The oldest TensorFlow gets the oldest suitable Python on this
 machine.
@@ -17,10 +17,10 @@ from pathlib import Path
 import platformdirs
 
 OLDEST, BETWEEN, NEWEST = "2.16", ("2.17", "2.18", "2.19", "2.20"), "2.21"
-"""Supported versions; the newest is tuilab's own."""
+"""Supported versions of TensorFlow. The newest is the version in tuilab's own environment."""
 
 LATEST_PYTHON = {"2.15": (3, 11), "2.16": (3, 12), "2.17": (3, 12), "2.18": (3, 12), "2.19": (3, 12)}
-"""The last Python with wheels; 3.13 for later versions."""
+"""The last Python version with wheels for each TensorFlow version; 3.13 for later ones."""
 
 
 class Missing(RuntimeError):
@@ -28,13 +28,13 @@ class Missing(RuntimeError):
 
 
 def cache() -> Path:
-    """Return the folder that is kept between runs."""
+    """Return the cache folder, which remains between runs."""
     told = os.environ.get("TUILAB_ENVIRONMENTS")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "environments"
 
 
 def pythons() -> dict[tuple[int, int], str]:
-    """Return this machine's interpreters from 3.9 on, oldest first: those on PATH and pyenv's."""
+    """Return this machine's interpreters from Python 3.9 on, oldest first, from PATH and from pyenv."""
     found = {}
     for minor in range(9, 14):
         version = (3, minor)

@@ -1,4 +1,4 @@
-"""Environments with other TensorFlow versions, and measurements in them."""
+"""Fixtures for environments with other TensorFlow versions, and for measurements in them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +23,6 @@ def tensorflow_of() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def as_a_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers as a user's lab does, because forked workers would use tuilab's own TensorFlow."""
+    """Start workers as a user's lab does: forked workers would use tuilab's own TensorFlow."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("TUILAB_TESTS_FORKED", "")

@@ -1,4 +1,5 @@
-"""Generates the checker's differences between TensorFlow versions, each queried in its own environment.
+"""Generates the checker's list of differences between TensorFlow versions. Queries each version in its own
+environment.
 
 `python -m tests.environments.names` writes the shipped file. Run it again when a version is added or the
 shipped table moves to another version.
@@ -38,8 +39,8 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """Return the names that only the other version has. only_gone: return only names that were removed later,
-    including those of Keras 2.
+    """Return the names that exist only in the other version. only_gone: return only names that were removed
+    later, including those of Keras 2.
     """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:
@@ -68,15 +69,15 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
 
 
 def _differs(one: Signature, other: Signature | None) -> bool:
-    """Return whether signatures differ, ignoring those of enumerations and C methods, which depend
-    on Python.
+    """Return whether the signatures differ. Ignores enumerations and C methods, whose signatures depend on
+    Python.
     """
     enumerations = [s for s in (one, other) if s and s.parameters[: len(_ENUMERATION)] == _ENUMERATION]
     return other is not None and one != other and not enumerations
 
 
 def counts(name: str) -> bool:
-    """Return whether the presence of this name depends on TensorFlow, not on Python or another library."""
+    """Return whether the existence of this name depends on TensorFlow, and not on Python or another library."""
     return not _KERAS.match(name) and not _NOT_ITS_OWN.match(name)
 
 

@@ -28,11 +28,11 @@ class Seen(msgspec.Struct):
 
     status: str
     wrong: list[str]
-    """Failures and messages of the run."""
+    """Failures of the run, and messages about it."""
     measured: int
     """Number of arms with figures."""
     refused: int
-    """Number of arms that this machine cannot run, such as GPU arms."""
+    """Number of arms that cannot run on this machine, such as GPU arms."""
     ops: dict[str, dict[str, list[str]]]
     """The ops of each arm, with the devices on which each op ran."""
 
@@ -61,8 +61,8 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
 
 
 def differences(here: Seen, there: Seen) -> list[str]:
-    """Return a sentence for each difference in placement: ops that moved, and ops that only one
-    version has.
+    """Return a sentence for each difference in placement: ops that moved to another device, and ops that
+    exist in only one version.
     """
     found: dict[str, None] = {}
     for arm in here.ops.keys() & there.ops.keys():
@@ -76,7 +76,9 @@ def differences(here: Seen, there: Seen) -> list[str]:
 
 
 def table(every: dict[str, dict[str, Seen]]) -> Iterable[str]:
-    """Yield a row per preset: whether all arms ran in each version, and the differences from the newest."""
+    """Yield a row per preset: whether all arms ran in each version, and how each version differs from the
+    newest.
+    """
     versions = [version for version in every if version != build.NEWEST]
     newest = every[build.NEWEST]
     yield "| preset | arms | " + " | ".join([*versions, build.NEWEST]) + " |"

@@ -1,5 +1,5 @@
-"""A user types keys in a terminal to add, save and choose an environment, and to measure it together with
-tuilab's own.
+"""With keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
+tuilab's own environment.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An emulated GPU in the oldest TensorFlow, which has the same C interface. EMULATED."""
+"""An emulated GPU in the oldest supported TensorFlow, which has the same C interface. EMULATED."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Queries of an interpreter: the output is bounded, and no process remains."""
+"""Queries of an interpreter: their output is limited, and no process is left behind."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs the whole lab in a user's environment with the oldest TensorFlow; no file is written there."""
+"""Runs the whole lab in a user's environment with the oldest supported TensorFlow. No file is written there."""
 
 import hashlib
 import json
@@ -70,8 +70,8 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
-    """Run each command in that environment and return its output; checks that the folder is unchanged
-    afterwards.
+    """Run each command in that environment and return its output. Afterwards, check that the environment's
+    folder is unchanged.
     """
     before = contents(folder)
     data = tmp_path_factory.mktemp("environment")

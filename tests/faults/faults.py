@@ -1,4 +1,4 @@
-"""The faults, each injected into the real program at a random point, with its expected effect."""
+"""The faults. Each is injected into the real program at a random point, and has an expected effect."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds. A run with this pace lasts longer than the latest time at which a fault is
+"""Seconds between rounds. At this pace, a run still continues at the latest time at which a fault is
 injected.
 """
 FAULTS: dict[str, Fault] = {}
 
 
 def fault(run: Fault) -> Fault:
-    """Register a fault under its function's name."""
+    """Register a fault under the name of its function."""
     FAULTS[run.__name__.replace("_", "-")] = run
     return run
 
@@ -44,7 +44,7 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait until a random point in the run."""
+    """Start a run, and wait for a random time during the run."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
@@ -78,8 +78,8 @@ def done(terminal: Terminal) -> None:
 
 
 def cannot_be_written(terminal: Terminal) -> None:
-    """Assert that the screen reports that files cannot be written. A key would hide the message, so press one
-    only if the run ended too early to show it.
+    """Assert that the screen reports that files cannot be written. A key press would hide the message, so
+    press a key only if the run ended too early to show it.
     """
     words = "not kept: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
@@ -98,14 +98,14 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """Wait until a lab reports that the home is unusable while it saves a run in another folder."""
+    """Wait until a lab that saves a run in another folder reports that the home is unusable."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
 
 
 def found_again(trial: Trial, *words: str, **given: object) -> Terminal:
-    """Start the lab again, and assert that it finds the run and reports these words."""
+    """Start the lab again, and assert that it finds the run and shows these words."""
     terminal = trial.open({"rounds": ROUNDS}, **given)  # type: ignore[arg-type]
     terminal.see(*words, seconds=START_S)
     return terminal
@@ -184,7 +184,7 @@ def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
-    """The worker sends broken lines, which become log lines."""
+    """The worker sends broken lines. They appear as log lines."""
     terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
     terminal.press("r")
     done(terminal)
@@ -208,7 +208,7 @@ def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
-    """The failure is reported, and the start is tried again on request."""
+    """The lab reports the failure, and starts the worker again on request."""
     terminal = trial.open({"stillborn": str(trial.folder / "born"), "rounds": ROUNDS})
     terminal.see("cannot start", seconds=START_S)
     reacts(terminal)
@@ -219,7 +219,7 @@ def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
 
 
 def workers(trial: Trial) -> list[int]:
-    """Return the workers of a trial."""
+    """Return the workers of this trial."""
     return [pid for pid, command in trial.processes().items() if "tuilab.worker" in command]
 
 
@@ -262,7 +262,7 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
-    """The next start recognises the worker, and a command can end it."""
+    """The next start recognises the worker that hangs, and a command can end it."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     killed(terminal)
     leaves(found_again(trial, "is still running in the background"))
@@ -272,7 +272,7 @@ def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Nothing has been measured, so no data remains."""
+    """Nothing has been measured yet, so no data is left behind."""
     terminal = trial.open({"warm_s": 30})
     terminal.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.3))
@@ -281,7 +281,9 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
-    """The lab exits with code 70 and one line, the details are in a file, and the worker finishes the run."""
+    """The lab prints one line, writes the details to a file, and exits with code 70. The worker finishes the
+    run.
+    """
     terminal = opened(trial, faulty=True, env={"XDG_STATE_HOME": str(trial.folder / "state")})
     amid(terminal, rng)
     terminal.press("?")
@@ -317,7 +319,7 @@ def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Two labs use one store; the second starts while the first one's worker is starting."""
+    """Two labs use one store. The second lab starts while the worker of the first lab is starting."""
     first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
     first.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.5))
@@ -359,7 +361,7 @@ def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
-    """After HUP while nothing is measured, every process ends."""
+    """If HUP arrives while nothing is measured, every process ends."""
     terminal = opened(trial)
     time.sleep(rng.uniform(0.0, 0.3))
     terminal.hang_up()
@@ -369,7 +371,7 @@ def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
-    """A terminal that is not the session's own sends no HUP; standard input and output are just closed."""
+    """A terminal that does not control the session sends no HUP: standard input and output are just closed."""
     how = rng.choice(["finish", "end"])
     terminal = opened(trial, controlling=False, hangup=how)
     amid(terminal, rng)
@@ -381,9 +383,7 @@ def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
-    """The terminal is resized rapidly during a run, also to absurd sizes; afterwards the screen is
-    correct.
-    """
+    """The terminal is resized rapidly during a run, also to absurd sizes. Afterwards, the screen is correct."""
     terminal = opened(trial)
     terminal.press("r")
     for _ in range(60):
@@ -400,7 +400,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """Press every key of the lab except those that leave, faster than it paints."""
+    """Every key of the lab, except those that leave it, is pressed faster than the lab paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -430,7 +430,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
 
 @contextlib.contextmanager
 def locked(trial: Trial) -> Iterator[None]:
-    """Hold the store's exclusive lock in another program."""
+    """Hold an exclusive lock on the store in another program."""
     other = sqlite3.connect(trial.data / FILE, isolation_level=None, timeout=5, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     try:
@@ -442,7 +442,7 @@ def locked(trial: Trial) -> Iterator[None]:
 
 @fault
 def store_locked(trial: Trial, rng: random.Random) -> None:
-    """The lock is temporary: it is reported, and everything is written afterwards."""
+    """The lock is temporary. The lab reports it, and writes everything afterwards."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -454,7 +454,7 @@ def store_locked(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
-    """The lock stays, so pending events go to a file that can be imported."""
+    """The lock is permanent, so pending events go to a file that can be imported."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -464,7 +464,9 @@ def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
-    """The store contains nothing of the run when the lab is killed, and all of it after the next start."""
+    """When the lab is killed, the store contains nothing of the run. After the next start, it contains all of
+    the run.
+    """
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
         amid(terminal, rng)
@@ -475,7 +477,7 @@ def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full(trial: Trial, rng: random.Random) -> None:
-    """No file of the lab can grow for a while."""
+    """For a while, no file of the lab can grow."""
     terminal = opened(trial, {"rounds": ROUNDS})
     soft, hard = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE)
     amid(terminal, rng)
@@ -489,7 +491,7 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
-    """The file system is full from the first round to the end; this is reported, and pending events are saved
+    """The file system is full from the first round to the end. The lab reports that, and saves pending events
     elsewhere.
     """
     small = trial.folder / "small"
@@ -513,7 +515,7 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 def store_damaged(trial: Trial, rng: random.Random) -> None:
     """The store's pages are overwritten while a lab is open.
 
-    The store is set aside and created again, and no round of the run is lost.
+    The lab renames the store and creates a new one, and no round of the run is lost.
     """
     terminal = opened(trial)
     amid(terminal, rng)
@@ -529,7 +531,7 @@ def store_damaged(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_is_no_database(trial: Trial, rng: random.Random) -> None:
-    """The store's file was never a database. It is renamed, and nothing is deleted."""
+    """The store's file was never a database. The lab renames it and deletes nothing."""
     trial.data.mkdir(exist_ok=True)
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
@@ -547,8 +549,8 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """The data folder cannot be created. Runs go to a temporary folder, and are moved once there is a
-    home.
+    """The data folder cannot be created. Runs are saved in a temporary folder, and move to the data folder
+    once it can be created.
     """
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")
@@ -567,7 +569,7 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """A home that used to be writable is now on a read-only file system."""
+    """A home that was writable before is now on a read-only file system."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:
@@ -628,7 +630,7 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
 
 
 def gone_alone(trial: Trial) -> None:
-    """Assert that a process that is left behind exits by itself after its run."""
+    """Assert that a process left behind by the lab exits by itself after its run."""
     assert not trial.alone(START_S), "an orphan"
 
 
@@ -640,7 +642,7 @@ def command(trial: Trial, *words: str) -> str:
 
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
-    """Run the import command that the last message names."""
+    """Run the import command that the last message shows."""
     match = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
     assert match, terminal.last_words
     name = match[1]

@@ -1,4 +1,4 @@
-"""The worker without TensorFlow: rounds at a steady pace, and faults."""
+"""A worker without TensorFlow that measures rounds at a steady pace and causes faults."""
 
 import ctypes
 import os
@@ -57,7 +57,7 @@ def read(given: Mapping[str, Any]) -> Says:
 
 
 def start(context: Context, pending: object = ()) -> None:
-    """Become ready after the time that the instructions set."""
+    """Become ready after the time given in the instructions."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")
         sys.stderr.flush()
@@ -71,7 +71,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Measure a run. Each round is recorded after it has been sent."""
+    """Measure a run. Record each round in the side log after sending it."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]
@@ -94,7 +94,7 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def other(context: Context, request: requests.Request) -> None:
-    """Reject every other request, because there is no TensorFlow."""
+    """Reject every other request, because this worker has no TensorFlow."""
     raise InputError("worker", type(request).__name__.lower(), "a worker with TensorFlow, to answer it")
 
 
@@ -108,7 +108,7 @@ def note(run: str, index: int) -> None:
 
 
 def go_wrong(context: Context, run: str, done: int) -> None:
-    """Cause the fault that the instructions set for this round, if there is one."""
+    """Cause the fault that the instructions name for this round, if any."""
     fault = SCRIPT.faults.get(done, "")
     if not fault:
         return
@@ -129,7 +129,7 @@ def _raise(context: Context, run: str) -> None:
 
 
 def _allocate(context: Context, run: str) -> None:
-    """Request more memory than the process may have."""
+    """Allocate more memory than the process may have."""
     resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
     bytearray(2**34)
 

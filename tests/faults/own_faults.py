@@ -1,4 +1,4 @@
-"""User functions that each fail in their own way, measured by the real worker."""
+"""User functions that each fail in a different way. The real worker measures them."""
 
 import os
 import random
@@ -43,7 +43,7 @@ def segfault(n: int = 4):
 
 
 def hang(n: int = 4):
-    """Wait for an event that never happens."""
+    """Wait for an event that never occurs."""
     return _failing(lambda: time.sleep(600))
 
 
@@ -58,5 +58,5 @@ def sound(n: int = 4):
 
 
 def restless(n: int = 4):
-    """Take a different time in each call, so that a run continues as long as its budget permits."""
+    """Take a different time in each call, so that a run lasts as long as its budget permits."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

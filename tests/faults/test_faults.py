@@ -20,9 +20,7 @@ from tests.faults.trial import trial
 
 pytestmark = pytest.mark.terminal
 AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
-"""Number of trials at a time: one more than the number of processors, because trials wait more than they
-compute.
-"""
+"""Number of trials at the same time: one more than there are processors, because trials mostly wait."""
 USUAL = {
     "worker-hang-hards", "worker-killed-at-any-time", "lab-killed",
     "lab-terminated", "line-drops", "terminal-gone-without-a-signal",
@@ -38,8 +36,8 @@ LONG = 6
 
 @dataclass
 class Outcome:
-    """The outcome of a trial. fault: a description of the failure, "" for none. left: remaining processes.
-    lost: rounds.
+    """The outcome of a trial. fault: a description of the failure; "" if there was none. left: remaining
+    processes. lost: lost rounds.
     """
 
     fault: str = ""

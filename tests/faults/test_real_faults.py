@@ -1,4 +1,4 @@
-"""The same guarantees with the real worker: user functions that fail, hang and crash in TensorFlow."""
+"""The same guarantees with the real worker, for user functions that fail, hang and crash in TensorFlow."""
 
 import signal
 import sys
@@ -14,11 +14,13 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""Seconds for TensorFlow to restart and for a function to be measured. This is not a guarantee to users."""
+"""Time limit in seconds for TensorFlow to restart and for the measurement of a function. This is not a
+guarantee to users.
+"""
 
 
 def hurries(terminal: Terminal) -> None:
-    """Assert that the lab measures with the short budget, in one process."""
+    """Set the short budget and one process, and assert that the lab uses them."""
     terminal.see("quick", seconds=REACTS_S)
 
 

@@ -1,4 +1,4 @@
-"""One trial: the real program in a terminal, a fault, and the conditions that must hold afterwards."""
+"""One trial: the real program in a terminal, a fault, and the conditions that must hold after the fault."""
 
 import contextlib
 import json
@@ -21,15 +21,15 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""Seconds. No fault may block a key or the exit forever; this limit only separates a hang from a busy
-machine. Benchmarks measure how long a key takes without faults.
+"""Time limit in seconds. No fault may block a key or the exit forever. The limit only distinguishes a hang
+from a busy machine; benchmarks measure how long a key takes without faults.
 """
 START_S = 40.0
-"""Seconds for a program to start on a busy machine. This is not a guarantee to users."""
+"""Time limit in seconds for a program to start on a busy machine. This is not a guarantee to users."""
 
 
 class Trial:
-    """A trial's own home, the programs that run in it, and the workers' own counts."""
+    """A trial: its own home, the programs that run in it, and the workers' own counts of rounds."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Trial:
         controlling: bool = True, env: dict[str, str] | None = None, before: tuple[str, ...] = (),
         **options: object,
     ) -> Terminal:  # fmt: skip
-        """Open the lab with a scripted worker. before: a command that starts it."""
+        """Open the lab with a scripted worker. before: a command that runs the lab."""
         told = json.dumps({"worker": worker or {}, "step": str(self.folder / "step"), **options})
         command = [sys.executable, "-P", "-m", "tests.faults.program", told]
         return self.program([*before, *command], size=size, controlling=controlling, env=env)
@@ -88,12 +88,12 @@ class Trial:
         return out
 
     def moved_to(self, data: Path) -> None:
-        """Set the history's folder, after the history was moved."""
+        """Set the folder of the history after the test has moved the history."""
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Return the rounds in the history by run, after importing the runs of unattended workers, as a start
-        of the lab does.
+        """Return the rounds in the history by run. Like the start of a lab, first import the runs of workers
+        that continued without one.
         """
         data = data or self.data
         store = Store.open(data)
@@ -107,7 +107,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return reported rounds that are not in the history. Searches the other folder once."""
+        """Return the reported rounds that are not in the history. Also look in the other folder."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -128,14 +128,14 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Return processes that remain after that many seconds. The result must be empty."""
+        """Return the processes that are still running after that many seconds. The result must be empty."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
 
     def traceback(self) -> str:
-        """Return any part of a traceback that a terminal showed."""
+        """Return the part of a traceback that a terminal showed, if any."""
         for terminal in self.terminals:
             sent = bytes(terminal.sent)
             for words in (b"Traceback", b"Error:", b"Exception"):
@@ -154,13 +154,13 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """Return whether an error's name is part of a sentence from the lab, such as `MemoryError: no more`."""
+    """Return whether the name of an error is part of a sentence of the lab, such as `MemoryError: no more`."""
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 
 @contextlib.contextmanager
 def trial(folder: Path) -> Iterator[Trial]:
-    """Run a trial in a new folder, which is always cleaned up."""
+    """Run a trial in a new folder, and always clean up."""
     folder.mkdir(parents=True, exist_ok=True)
     made = Trial(folder)
     try:

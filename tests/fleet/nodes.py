@@ -1,4 +1,4 @@
-"""Replaces the worker with TensorFlow on the nodes of a Dask cluster."""
+"""Workers without TensorFlow for the nodes of a Dask cluster."""
 
 import sys
 from pathlib import Path
@@ -9,9 +9,7 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Gives every node, including those that join later, a worker without TensorFlow that reports the given
-    rounds.
-    """
+    """Gives every node, even one that joins later, a worker without TensorFlow that reports the given rounds."""
 
     name = "fake-workers"
 

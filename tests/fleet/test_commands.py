@@ -1,4 +1,4 @@
-"""`--on` as a user runs it, with real workers on the two nodes of a local Dask cluster."""
+"""The option `--on` as a user types it, with real workers on the two nodes of a local Dask cluster."""
 
 import json
 import signal

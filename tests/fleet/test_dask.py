@@ -31,7 +31,7 @@ SIZES = tuple(256 * n for n in range(1, 25))
 
 
 def two_nodes() -> LocalCluster:
-    """Start two processes. Each may measure only one job at a time, although it has two threads."""
+    """Start two processes as nodes. Each may measure only one job at a time, although it has two threads."""
     return LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={RESOURCE: 1}
     )
@@ -45,7 +45,7 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 class Rig:
-    """A sweep on a cluster, recorded in the way that a command records it."""
+    """A sweep on a cluster, recorded as a command records it."""
 
     def __init__(self, folder, refine: bool = False) -> None:
         self.recorder = Recorder(Store.open(folder))
@@ -114,7 +114,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
 
 
 def alone(visits: list[e.MachineJoined]) -> None:
-    """Assert that on each node, by its own clock, every job ended before the next one began."""
+    """Assert that each node, by its own clock, started a job only after the previous job had ended."""
     for node in {visit.host for visit in visits}:
         own = sorted((v.began, v.ended) for v in visits if v.host == node)
         for (_, ended), (began, _) in pairwise(own):
@@ -122,7 +122,7 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 
 def test_the_nodes_receive_the_request_of_the_sweep(cluster, tmp_path):
-    """Each job measures one size on the axis. Otherwise, its request equals that of the sweep."""
+    """Each job measures one size on the axis. Apart from that, its request equals the request of the sweep."""
     from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])

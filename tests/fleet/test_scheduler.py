@@ -1,4 +1,4 @@
-"""Nodes may join, die or be unfit, but each job is measured exactly once."""
+"""Nodes may join, die or be unusable, but each job is measured exactly once."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """A fake grid with simulated nodes. lives: number of jobs that each node measures before it dies. deadly:
+    """A cluster with simulated nodes. lives: number of jobs that each node measures before it dies. deadly:
     jobs that kill their node.
     """
 

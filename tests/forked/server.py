@@ -17,7 +17,7 @@ from tuilab.worker.zygote import become_worker, kill
 
 
 def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
-    """Return a process's description and descriptors; None if the process has gone."""
+    """Return the description and the file descriptors of a process; None if the process has exited."""
     length, descriptors, _, _ = socket.recv_fds(asked, 4, 64)
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left and (more := asked.recv(left - len(body))):

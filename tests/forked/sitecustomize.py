@@ -9,23 +9,25 @@ import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""Environment variable with the folder of the servers' sockets; unset or empty if a test needs a separate
-process.
+"""Name of the environment variable that contains the folder of the servers' sockets. Unset or empty if a test
+needs a separate process.
 """
 OWNER = "TUILAB_TESTS_OWNER"
-"""Environment variable with the process id of the test session. The servers end with the session."""
+"""Name of the environment variable that contains the process id of the test session. The servers end with the
+session.
+"""
 
 AT_IMPORT = (
     "CUDA_VISIBLE_DEVICES", "EMULATED_GPUS", "EMULATED_PACE_NS", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL",
     "TF_PLUGGABLE_DEVICE_LIBRARY_PATH",
 )  # fmt: skip
-"""Variables that are read when TensorFlow is imported, so each combination of values has its own server."""
+"""Variables that TensorFlow reads during its import. Each combination of their values has its own server."""
 
 
 def forked(folder: str) -> None:
     """Let the server fork a worker in place of this process, and exit when that worker exits.
 
-    Returns if there is no server, and a worker is then started as for a user.
+    Without a server, return; the worker then starts as it does for a user.
     """
     import fcntl
     import hashlib
@@ -45,7 +47,7 @@ def forked(folder: str) -> None:
         if not os.path.exists(address):
             with open(f"{address}.log", "wb") as log:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
-                # The lab uses the marks in environments to find the processes that must end with a worker.
+                # The lab finds the processes that must end with a worker by marks in their environments.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
                 # The server detaches into a process without a parent, so that a lab does not end it with its
                 # own children.

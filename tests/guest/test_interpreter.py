@@ -1,4 +1,6 @@
-"""A user's Python is found by its path. If tuilab cannot measure in it, it is rejected with a sentence."""
+"""tuilab finds a user's Python by its path. If it cannot measure with that Python, it rejects it with a
+sentence.
+"""
 
 import os
 import sys
@@ -12,7 +14,7 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """Create a program that prints this text, in place of a Python that answers the query."""
+    """Create a program that prints this text. It replaces a Python that answers the query."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)

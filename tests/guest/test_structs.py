@@ -1,5 +1,5 @@
-"""The substitute for msgspec, which is used if msgspec's compiled part does not fit, produces the same
-messages.
+"""The substitute for msgspec produces the same messages as msgspec. It is used if msgspec's compiled part
+does not fit.
 """
 
 import importlib.util
@@ -31,7 +31,7 @@ for name in [name for name in sys.modules if name.partition(".")[0] in ("msgspec
 door.lend_msgspec("")
 sys.meta_path.insert(0, door.Finder)
 """
-"""Code for a process in which tuilab's modules import the substitute."""
+"""Code for a process in which tuilab's modules import the substitute instead of msgspec."""
 
 READ_AGAIN = (
     LENT
@@ -51,9 +51,7 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Pass each line through a process without msgspec, which reads it and writes it again; return the
-    lines.
-    """
+    """Let a process without msgspec read each line and write it again; return the lines."""
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -71,7 +69,7 @@ assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 
 
 def test_names_can_be_imported_from_its_submodules():
-    """Covers `from msgspec.structs import replace` and every module with which a worker profiles."""
+    """Covers `from msgspec.structs import replace`, and every module that a worker needs to profile."""
     command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The list of runs is loaded page by page. Searching, sorting and pruning never read all of it."""
+"""The list of runs is loaded page by page. Searching, sorting and pruning never read the whole list."""
 
 import msgspec
 import pytest

@@ -1,6 +1,4 @@
-"""Deleted runs whose events appear again, because they are imported, or because a worker continued
-the run.
-"""
+"""Events of deleted runs that arrive again, from an import or from a worker that continued the run."""
 
 import pytest
 
@@ -16,7 +14,7 @@ RUN, OTHER = "a" * 32, "a" * 33
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """Return a data folder in which a run of 40 rounds was deleted."""
+    """Return a data folder in which a run of 40 rounds has been deleted."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     store = Store.open()
     events = regular_run(RUN, 40)

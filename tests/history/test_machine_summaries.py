@@ -1,4 +1,6 @@
-"""Machine summaries in the store: computed once, kept up to date, and the latest one for each machine."""
+"""Machine summaries in the store are computed once and kept up to date. The store has the latest summary of
+each machine.
+"""
 
 from typing import Any
 

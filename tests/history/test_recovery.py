@@ -1,4 +1,4 @@
-"""A history that is temporarily unreadable, set aside, read-only, or on a full disk."""
+"""A history that is temporarily unreadable, renamed, read-only, or on a full disk."""
 
 import contextlib
 import errno
@@ -137,8 +137,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """Otherwise, the lock would block writes until the connection is closed, and SQLite would spend ten
-    seconds on each attempt.
+    """Otherwise, the lock would block writes until the connection closes, and SQLite would spend ten seconds
+    on each attempt.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -166,7 +166,7 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """No other place is available either.
+    """There is no other place for the run either.
 
     The first fault comes before the history is opened, or during an import.
     """
@@ -220,7 +220,7 @@ def test_temporarily_unreadable_rounds_are_read_again(data, monkeypatch):
 
 
 def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path, faulty):  # noqa: F811
-    """A read error is not damage, and an export would lack the rounds that are temporarily unreadable."""
+    """A read error is not damage. An export would lack the rounds that are temporarily unreadable."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     whole, ended = out.read_text(), Counter[bool]()
@@ -235,7 +235,7 @@ def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path,
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_file_set_aside_that_becomes_unreadable_is_imported_later(data, faulty, damaged):  # noqa: F811
-    """Unreadable data is not damage, so the file keeps the name under which its import is offered again."""
+    """Unreadable data is not damage. So the file keeps the name under which its import is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
         with contextlib.closing(sqlite3.connect(data / FILE)) as connection:
@@ -367,7 +367,7 @@ def test_a_history_set_aside_by_another_program_is_reported_here(data):
 
 
 def reads(data, runs=3):
-    """Assert that every command that only reads returns the runs, with one line of warning."""
+    """Assert that every command that only reads returns the runs, and prints one line of warning."""
     listed = here("history")
     assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
     assert len(listed.stderr.splitlines()) == 1 and "is read-only" in listed.stderr, listed.stderr

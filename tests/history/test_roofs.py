@@ -1,4 +1,4 @@
-"""Roofs are stored per machine, because the limits of one machine do not apply to another."""
+"""Roofs are stored for each machine, because the limits of one machine do not apply to another."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""A run that could not be saved in the history is reported in red in the first line, and through a command's
-exit code.
+"""If a run cannot be saved in the history, the first line reports this in red, and a command reports it by
+its exit code.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ MEASURES = ["run", "stft-small", "--budget", "quick"]
 
 
 def red(app) -> str:
-    """Return the part of the first line that is drawn in red."""
+    """Return the red part of the first line."""
     (line,) = app.screen_stack[0].query_one(Header).paint(app.size.width, 1)
     return "".join(words for words, style in line if style == BAD)
 
 
 @contextlib.contextmanager
 def locked(file):
-    """Hold the history's lock in another program."""
+    """Hold a lock on the history in another program."""
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -129,8 +129,8 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """This holds even for a damaged history: the link then leads to the new history, and the old one is next
-    to it.
+    """This holds even for a damaged history. The link then leads to the new history, and the old history is
+    next to it.
     """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
@@ -154,7 +154,7 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Only the header is read: reading all five gigabytes would take too long."""
+    """Only the header is read, because reading all five gigabytes would take too long."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):

@@ -10,7 +10,7 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""First number of the worker's payloads. Each supply cycles through the kinds of payload."""
+"""Number of the worker's first payload. Each supply cycles through the kinds of payload."""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {
@@ -22,11 +22,11 @@ NOISE = (
     "\n".join(SUPPLY.text() for _ in range(2 * len(KINDS))).encode("utf-8", "surrogatepass")
     + b"\xff\xfe\x9b\n"
 )
-"""Hostile output for standard error, where libraries write."""
+"""Hostile text for standard error, to which libraries write."""
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Become ready, and print much output."""
+    """Become ready, and print a lot of output."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))

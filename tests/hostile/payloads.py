@@ -1,7 +1,8 @@
 """Hostile text: each payload starts with a visible token and may contain a token that must never be visible.
 
-The visible token shows that the payload was displayed. The hidden token shows that an attack worked: it is
-inside a control string, which a terminal would interpret as a title, link, clipboard content or command.
+If the visible token appears, the payload was displayed. If the hidden token appears, an attack worked: that
+token is inside a control string, which a terminal would interpret as a title, link, clipboard content or
+command.
 """
 
 import base64
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 SHOWN = re.compile(r"v\d{5}")
 HIDDEN = "h1dd3n"
-"""Prefix of every token that must not be visible."""
+"""Prefix of every token that must not become visible."""
 CLIPBOARD = base64.b64encode(HIDDEN.encode()).decode().rstrip("=")[:-1]
 
 ESC, BEL, ST = "\x1b", "\x07", "\x1b\\"
@@ -22,7 +23,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """A hostile text. token: its visible part. kind: the kind of attack."""
+    """A hostile text. token: the visible part of the text. kind: the kind of attack."""
 
     token: str
     kind: str

@@ -1,4 +1,4 @@
-"""A runner without a process that sends only payloads, along the same path as a worker's events."""
+"""A runner without a process that sends only payloads. They take the same path as the events of a worker."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from tuilab.model.sanitize import sanitize
 
 
 def through_the_door(event: Event) -> Event:
-    """Return the event as it would arrive from another process: encoded, decoded and sanitized."""
+    """Return the event as it arrives from another process: encoded, decoded and sanitized."""
     return sanitize(events.decode(events.encode(event)))
 
 
 class HostileRunner(ScriptedRunner):
-    """Sends only hostile text. nodes, logs: how many of each a run contains."""
+    """Sends only hostile text. nodes, logs: number of nodes and of log lines in a run."""
 
     def __init__(
         self, on_event: Callable[[Event], None], supply: Supply, *, nodes: int = 60, logs: int = 60

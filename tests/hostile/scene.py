@@ -26,15 +26,15 @@ FREE = {
     "memory", "to", "requested", "note", "code", "sentence", "forced", "evidence", "cause", "mend", "title",
     "summary", "label", "help", "rest", "diagnosis", "notes", "fact",
 }  # fmt: skip
-"""Fields with free text from a worker."""
+"""Fields that contain free text from a worker."""
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
-"""Fields that identify objects, so they keep their values."""
+"""Fields that identify objects, which must keep their values."""
 
 
 def spoilt(message: T, supply: Supply) -> T:
-    """Return the message with a payload in each free-text field."""
+    """Return the message with a payload in each field of free text."""
     kind = type(message).__name__
     free = (FREE | NAMED.get(kind, set())) - KEPT.get(kind, set())
     changed = {
@@ -65,7 +65,7 @@ def machine(supply: Supply) -> Machine:
 def batches(
     request: Measure, here: Machine, supply: Supply, *, nodes: int = 60, logs: int = 60, rounds: int = 6
 ) -> Iterator[list[Event]]:
-    """Yield a scripted run with payloads and the given number of nodes and log lines."""
+    """Yield the events of a scripted run with payloads, and with this number of nodes and log lines."""
     run = request.id
     live = [arm for arm in request.arms if arm.device == "CPU:0"]
     for batch in Script(request, here, rounds).batches():
@@ -105,7 +105,7 @@ def node(supply: Supply) -> Node:
 
 
 def profile(supply: Supply) -> Profile:
-    """Return the account of a call, with hostile op names."""
+    """Return the account of a call whose ops have hostile names."""
     return spoilt(PROFILE, supply)
 
 
@@ -115,8 +115,8 @@ def forecast(supply: Supply) -> ScenarioExplanation:
 
 
 def declaration(supply: Supply, name: str = "own") -> Declaration:
-    """Return a declaration of user code with hostile docstring and parameters; names must be valid in
-    Python.
+    """Return a declaration of user code with a hostile docstring and hostile parameters. Names must be valid
+    in Python.
     """
     text = supply.text
     return Declaration(
@@ -169,7 +169,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` valid preset files, and as many invalid ones, each invalid for a different reason."""
+    """Write `count` valid preset files and as many invalid files, each invalid for a different reason."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):

@@ -1,4 +1,6 @@
-"""Parses a program's terminal output strictly. Any sequence that the lab is not known to send is a fault."""
+"""Parses the terminal output of a program strictly: any sequence that the lab is not known to send is a
+fault.
+"""
 
 import re
 from collections import Counter
@@ -15,8 +17,8 @@ CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
-    """Return the sequences that a terminal must not receive. clipboard: the lab was asked to copy its own
-    command.
+    """Return the sequences in the output that a terminal must not receive. clipboard: the test copied one of
+    the lab's commands.
     """
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip

@@ -15,12 +15,12 @@ BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u
 
 
 def is_forbidden(character: str) -> bool:
-    """Return whether a terminal would act on the character, or reorder its neighbours."""
+    """Return whether a terminal would act on the character, or would reorder its neighbours."""
     return character in BIDI or unicodedata.category(character) in FORBIDDEN
 
 
 def faults_of(text: str) -> str:
-    """Return what a terminal must not receive in a text; "" if there is nothing."""
+    """Return the parts of a text that a terminal must not receive; "" if there are none."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""

@@ -1,4 +1,4 @@
-"""Reports and commands write only text to files and terminals."""
+"""Reports and commands write only plain text to files and terminals."""
 
 import json
 import os
@@ -52,7 +52,7 @@ def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, obje
 
 
 class Tags(HTMLParser):
-    """Collects the tags and attributes of a page."""
+    """Collects the tags and attributes of an HTML page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -154,7 +154,7 @@ def test_commands_print_text_alone(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """The output does not go to a terminal, but even text in a log must be clean."""
+    """Even output that does not go to a terminal must be clean, because it may end up in a log."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens of payloads that have been visible, by page."""
+    """The tokens of payloads that have been visible so far, by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app
@@ -56,7 +56,7 @@ def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: obje
 VIEWS = {"live": "1", "compare": "c", "sweep": "3", "phases": "4", "timeline": "5", "placement": "6", "verdict": "d",
          "log": "9"}  # fmt: skip
 AT_ONCE = 12
-"""Number of messages shown together."""
+"""Number of messages that are shown at the same time."""
 
 
 @pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -149,7 +149,7 @@ async def test_hostile_documents_are_shown_as_text(tmp_path):
 
 
 async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
-    """Wait until the message with that token is laid out, without any fault."""
+    """Wait until the message with that token is laid out, and assert that there is no fault."""
 
     def said() -> bool:
         text, faults = shown(seen.app)
@@ -198,7 +198,7 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
 
 
 async def test_hostile_paths_are_shown_as_text(tmp_path):
-    """File names chosen by another person, for a document, a preset and a recording."""
+    """Another person chose the file names of the document, the preset and the recording."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

@@ -29,7 +29,7 @@ BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
 
 
 class Sight:
-    """The terminal's input as text without control sequences, and the visible tokens.
+    """The text that the terminal receives, without control sequences, and the visible tokens.
 
     The screen is not emulated, because that would take longer than painting it.
     """
@@ -41,7 +41,7 @@ class Sight:
         self._shown = ""
 
     def news(self) -> str:
-        """Return the output since the last call, as lines; each cursor move starts a line."""
+        """Return the output since the last call as lines. Each cursor move starts a new line."""
         with self.terminal._lock:
             new = BEGUN.sub(b"", bytes(self.terminal.sent[self._at :]))
         self._at += len(new)
@@ -51,7 +51,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or have been visible since the last key."""
+        """Wait until the words are visible, or until they have been visible at some time since the last key."""
 
         def shown() -> bool:
             self.news()
@@ -62,8 +62,7 @@ class Sight:
     def press(self, keys: str) -> bool:
         """Press keys and wait until the screen has changed and is idle; return whether it changed.
 
-        A busy machine responds late, so being idle counts only after a change. A key without effect costs
-        IDLE_S.
+        A busy machine responds late, so the wait ends only after a change. A key without effect costs IDLE_S.
         """
         self.news()
         self._shown = ""
@@ -105,9 +104,9 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
     """many: number of placement rows, and of log lines. least: minimum number of payloads that must become
-    visible, some of each kind.
+    visible, including some of each kind.
 
-    lines: height of the screen, so tall that a few paints show hundreds of payloads.
+    lines: height of the screen. It is so tall that a few paints show hundreds of payloads.
     """
     size = (COLUMNS, lines)
     supply = Supply()

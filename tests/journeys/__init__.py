@@ -1,3 +1,3 @@
-"""Complete user stories, from the first command to the last: built wheel, real processes, real terminal and
-browser.
+"""Complete user stories, from the first command to the last, with the built wheel, real processes, a real
+terminal and a real browser.
 """

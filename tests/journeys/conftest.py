@@ -1,5 +1,5 @@
-"""One wheel for all journeys of a session, and one home for each. The report of a failure contains everything
-that the user saw.
+"""One wheel for all journeys of a session, and one home for each journey. The report of a failure contains
+everything that the user saw.
 """
 
 import shutil
@@ -16,13 +16,13 @@ DATA = ".local/share/tuilab"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Return the folder with the programs of an environment with the wheel."""
+    """Return the programs folder of an environment in which the wheel is installed."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """Return the folder with the programs of an environment with TensorFlow but without tuilab."""
+    """Return the programs folder of an environment that has TensorFlow but not tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 
@@ -49,7 +49,7 @@ def user(newcomer: User, machine: Path) -> User:
 
 @pytest.fixture(scope="session")
 def machine(programs: Path) -> Path:
-    """Return the folder with this machine's limits, as measured by a user."""
+    """Return a folder with this machine's limits, as a user's lab measured them."""
 
     def measured(folder: Path) -> dict[str, str]:
         user = User(folder / "home", programs)
@@ -61,9 +61,7 @@ def machine(programs: Path) -> Path:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long stories first if only journeys are run, so that the short ones fill the gaps at
-    the end.
-    """
+    """Put the long journeys first if only journeys run, so that short ones fill the gaps at the end."""
     if all(Path(__file__).parent in item.path.parents for item in items):
         items.sort(key=lambda item: item.get_closest_marker("long") is None)
 

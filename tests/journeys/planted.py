@@ -1,8 +1,8 @@
 """Plants faults at the borders between processes and files: `python -m tests.journeys.planted` lists those
 that go unnoticed.
 
-Each fault is planted in a copy of the checkout from which the journeys build the wheel; the named story must
-then fail.
+Each fault is planted in a copy of the checkout, from which the journeys build the wheel. The named journey
+must then fail.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from tests.journeys.user import CHECKOUT
 
 
 class Fault(NamedTuple):
-    """A fault, the place where it is planted, and the journey that must notice it."""
+    """A fault, the place at which to plant it, and the journey that must notice it."""
 
     name: str
     file: str
@@ -93,7 +93,7 @@ def noticed(fault: Fault) -> bool:
 
 
 def main() -> None:
-    """Plant every fault whose name contains an argument, or all."""
+    """Plant every fault whose name contains an argument; without arguments, plant all faults."""
     chosen = [
         fault for fault in FAULTS if not sys.argv[1:] or any(word in fault.name for word in sys.argv[1:])
     ]

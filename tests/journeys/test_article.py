@@ -50,7 +50,7 @@ def test_a_bundled_documents_claims_are_measured_until_stopped(user: User) -> No
 
 @pytest.mark.long
 def test_an_article_is_read_in_the_lab(user: User) -> None:
-    """`o` opens the article with its findings; `p` proves one of them."""
+    """`o` opens the article with its findings, and `p` proves one finding."""
     user.write("article.md", ARTICLE)
     with user.opens("tuilab") as lab:
         lab.see("ready", seconds=120)

@@ -1,4 +1,4 @@
-"""A user opens an exported run, and the served lab itself, in a browser."""
+"""In a browser, a user opens an exported run, and the served lab itself."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The demo, the doctor and the self-test, in every place where they can be started."""
+"""The demo, the doctor and the self-test, in every place where a user can start them."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from tests.journeys.user import User
 pytestmark = pytest.mark.timeout(300)
 NOT_PASSED = 1
 CONTAINER = "unshare --pid --fork --mount-proc --kill-child"
-"""Runs a command as process 1 of a container, without a terminal."""
+"""Command that runs another command as process 1 of a container, without a terminal."""
 
 
 @pytest.mark.long
@@ -25,7 +25,7 @@ def test_a_user_guesses_in_the_demo_and_sees_the_answer(user: User) -> None:
 
 
 def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
-    """A script and the lab show the same sentence."""
+    """A script gets the same sentence that the lab shows."""
     told = json.loads(user.run("tuilab doctor --json", code=(0, 1)).out)
     assert told["gpu_visible"] in (True, False) and told["cause"] and told["probes"]
     with user.opens("tuilab") as lab:
@@ -38,7 +38,7 @@ def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_instrument_tests_itself(user: User) -> None:
-    """Runs the whole self-test, as a service in a container. On a busy machine it fails and names the failed
+    """Runs the whole self-test as a service in a container. On a busy machine, it fails and names the failed
     check.
     """
     allowed = subprocess.run([*CONTAINER.split(), "true"], capture_output=True).returncode == 0
@@ -49,7 +49,7 @@ def test_the_instrument_tests_itself(user: User) -> None:
 
 
 def test_the_self_test_ends_with_its_result_in_a_terminal(user: User) -> None:
-    """The check of forked processes starts and ends only workers of its own."""
+    """The check of forked processes starts its own workers, and ends only those."""
     with user.opens("tuilab selftest --only forked") as shell:
         assert shell.ended(120) in (0, NOT_PASSED), shell.text
         assert shell.shows("forked processes take")

@@ -1,4 +1,4 @@
-"""Another environment or host is measured and watched, and the results are shown on this machine."""
+"""A user measures and watches another environment and another host. The results appear on this machine."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
 
 @pytest.fixture
 def far(user: User, tmp_path: Path):
-    """Set up a host that ssh reaches under the name gpu-07, with tuilab installed for this user."""
+    """Set up a host that ssh reaches as gpu-07, where tuilab is installed for this user."""
     if missing(SSHD, "ssh", "ssh-keygen"):
         pytest.skip("OpenSSH is not installed")
     folder = tmp_path / "sshd"
@@ -66,7 +66,7 @@ def far(user: User, tmp_path: Path):
 
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
-    """The host's figures appear next to this machine's, each with the host's name."""
+    """The figures of the host appear next to this machine's, each with the host's name."""
     line = "tuilab run stft-small --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out
     far.write("train.py", PROGRAM)

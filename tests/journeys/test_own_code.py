@@ -1,4 +1,4 @@
-"""A user's own function and model: opened by name, measured, or rejected with a sentence."""
+"""A user's own function and model are opened by name, and measured or rejected with a sentence."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every command line in README and in the guide is typed in some journey."""
+"""Some journey types every command line in the README and in the guide."""
 
 import ast
 import re
@@ -58,13 +58,13 @@ def text_of(given: ast.expr, story: ast.stmt) -> str:
 
 
 def words(line: str) -> list[str]:
-    """Return a line's words from `tuilab` on, without the shell's redirections."""
+    """Return the words of a line from `tuilab` on, without redirections."""
     split = shlex.split(line[line.index("tuilab") :], comments=False)
     return [word for word in split if not re.fullmatch(r"[<>]+|\d?[<>]&-", word)]
 
 
 def covers(typed_words: list[str], wanted: list[str]) -> bool:
-    """Return whether a typed line contains all words of the wanted line, in order."""
+    """Return whether a typed line contains all words of the wanted line, in the same order."""
     rest = iter(typed_words)
     return all(any(word == each for word in rest) for each in wanted)
 

@@ -1,4 +1,4 @@
-"""tuilab in Python: the script in README, and a notebook."""
+"""tuilab in Python: the script in the README, and a notebook."""
 
 import re
 
@@ -36,7 +36,7 @@ def test_the_script_of_the_readme_measures(newcomer: User) -> None:
 
 @pytest.mark.long
 def test_a_notebook_measures_its_own_step(user: User) -> None:
-    """The kernel is that of the environment, and the answer is kept in the notebook."""
+    """The kernel belongs to the environment, and the notebook keeps the answer."""
     pytest.importorskip("nbclient")
     user.write("notebook.py", NOTEBOOK)
     kernel = (

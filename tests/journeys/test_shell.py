@@ -1,4 +1,4 @@
-"""A preset in a shell: measured, changed, stopped, resumed, viewed, compared, exported."""
+"""A preset in a shell: a user measures, changes, stops, resumes, views, compares and exports it."""
 
 import json
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.mark.smoke
 def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
-    """Also checks the preset's claim, and exports the run as a page for CI."""
+    """Also checks the claim of the preset, and exports the run as a page for CI."""
     done = user.run("tuilab run stft-small --set samples=64k --budget quick --json")
     first = json.loads(done.out)
     assert first["scenario"]["parameters"]["samples"] == 65_536
@@ -57,9 +57,7 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """If a command that measures a list of presets is stopped, every preset that had finished is saved as
-    well.
-    """
+    """If the user stops a command that measures a list of presets, every finished preset is saved as well."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

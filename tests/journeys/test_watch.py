@@ -1,4 +1,4 @@
-"""A user's own program, watched from the shell and from the lab, while a second shell is in use."""
+"""A user watches a program from the shell and from the lab while a second shell is in use."""
 
 import json
 import re
@@ -31,7 +31,7 @@ sys.exit(3)
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
     """The program runs as if it were not watched: input, output and exit code are the same.
 
-    The page appears at the end and is saved.
+    The page of findings appears at the end and is saved.
     """
     user.write("train.py", TRAIN.replace("float(sys.argv[1])", "5"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
@@ -51,7 +51,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Neither of them loses data, and the history stays intact."""
+    """Neither the lab nor the shell loses data, and the history stays intact."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)

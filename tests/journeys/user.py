@@ -25,14 +25,14 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Seconds within which a command's processes must end after the command."""
+"""Seconds within which the processes of a command must end after the command."""
 STARTING_S = 0.5
-"""Seconds within which a starting process must leave its parent's group."""
+"""Seconds within which a new process must leave its parent's group."""
 SHARES = {
     "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
     "tuilab check": "copies of the command itself, which nothing signals",
 }
-"""Commands that run processes in their own group, with the reason."""
+"""Commands that run other processes in their own group, with the reason."""
 
 
 class Done(NamedTuple):
@@ -82,7 +82,7 @@ def environment_with_tensorflow(folder: Path) -> Path:
 
 
 class Group(threading.Thread):
-    """Reads from /proc which processes a running command starts within its own group."""
+    """Reads from /proc which processes a running command starts in its own group."""
 
     def __init__(self, leader: int) -> None:
         super().__init__(daemon=True)
@@ -106,7 +106,7 @@ class Group(threading.Thread):
                     self.found[child.pid] = named(child)
 
     def ended(self) -> list[str]:
-        """Stop reading; return the processes that stayed in the group."""
+        """Stop reading; return the processes that were in the group."""
         self._over.set()
         self.join()
         return list(self.found.values())
@@ -186,8 +186,8 @@ class User:
     ) -> Done:
         """Run a command line to its end.
 
-        Fails on another exit code, on a traceback, and on remaining processes. beside: whether another
-        process of the user is running meanwhile.
+        Fails on another exit code, on a traceback, and on remaining processes. beside: True if another
+        process of the user runs at the same time.
         """
         if typed is not None:
             more["stdin"] = subprocess.PIPE
@@ -255,9 +255,9 @@ class User:
         own_traceback: bool = False,
         **more: str,
     ) -> Iterator[Terminal]:
-        """Type a command line in a terminal of that size; yield the terminal until it is closed.
+        """Type a command line in a terminal of that size; yield the terminal, and close it at the end.
 
-        own_traceback: the user's program may print a traceback.
+        own_traceback: True if the user's program may print a traceback.
         """
         command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
         terminal = Terminal(command, env, size, cwd=str(cwd or self.home))
@@ -269,7 +269,7 @@ class User:
             terminal.close()
 
     def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
-        """Leave the lab with its keys, and check that none of its processes remains."""
+        """Leave the lab with its keys, and check that none of its processes is left behind."""
         terminal.press(keys)
         found = terminal.ended()
         assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
@@ -279,7 +279,7 @@ class User:
     # Processes that remain
 
     def processes(self) -> list[psutil.Process]:
-        """Return the processes that have this home, or that are in a folder below it."""
+        """Return the processes that use this home, or whose folder is below it."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -292,14 +292,14 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail if a process of the user remains after that time."""
+        """Fail if a process of the user is still running after that time."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not left, "left running: " + "; ".join(named(process) for process in left)
 
     def nothing_is_left(self) -> None:
-        """Fail if a process or a temporary file of the lab remains."""
+        """Fail if the lab has left a process or a temporary file behind."""
         self.nothing_runs()
         left = sorted(path.name for path in (self.home / "tmp").iterdir() if "tuilab" in path.name)
         assert not left, f"left in the temporary folder: {left}"
@@ -314,7 +314,7 @@ class User:
 
     @property
     def seen(self) -> str:
-        """Return the last commands with their output, and the current contents of every screen."""
+        """Return the last commands with their output, and the current content of every screen."""
         return "\n\n".join(each() for each in self._saw[-6:])
 
 
@@ -327,7 +327,7 @@ def named(process: psutil.Process) -> str:
 
 
 def figures(text: str) -> list[str]:
-    """Return the times in a text, as a person reads them."""
+    """Return the times in a text, as a person would read them."""
     return re.findall(r"[\d.,]+ (?:ns|µs|ms|s)\b", text)
 
 

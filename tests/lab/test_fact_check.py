@@ -1,4 +1,4 @@
-"""The claims of a document are measured in turn, stopped, resumed, and stamped with their verdicts."""
+"""The claims of a document are measured one by one, stopped, resumed, and marked with their verdicts."""
 
 import asyncio
 from pathlib import Path

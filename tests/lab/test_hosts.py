@@ -1,4 +1,4 @@
-"""The other hosts of a lab, as described by their workers' reports."""
+"""The other hosts of a lab, as their workers report them."""
 
 from tests.tui.scripted import GPU_MACHINE
 from tuilab.lab.hosts import Hosts

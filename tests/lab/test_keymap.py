@@ -1,4 +1,4 @@
-"""The user's keymap file: valid entries apply, invalid ones are reported."""
+"""In the user's keymap file, valid entries apply and invalid entries are reported."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The lab used from a script: with a scripted worker, and README's five lines with a real one."""
+"""A script uses the lab: with a scripted worker, and the README's five lines with a real worker."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 class Runners(list[ScriptedRunner]):
-    """Collects every runner that a lab created."""
+    """Collects every runner that a lab creates."""
 
     def __init__(self, **given: object) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ async def test_a_stopped_run_keeps_its_measurements_even_if_the_script_is_interr
 
 
 async def begun(made: Lab) -> None:
-    """Start a measurement, as the key does, and wait for the end of the run."""
+    """Start a measurement as the key does, and wait until the run has ended."""
     assert made.begin()
     await asyncio.sleep(0)
     while made.state.running:
@@ -224,7 +224,7 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
-    """A thread computes the summary, so the figures must not change meanwhile."""
+    """A thread computes the summary, so the figures must not change during that time."""
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

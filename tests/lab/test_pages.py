@@ -1,4 +1,4 @@
-"""The contents of text pages, without a screen."""
+"""The content of text pages, tested without a screen."""
 
 from tests.tui.data import run_state
 from tuilab.model.events import Fact

@@ -26,7 +26,7 @@ def test_the_first_round_is_painted_at_once_and_later_ones_less_often():
 
 
 class Canvas:
-    """Counts paints, and reports at once that they are on the screen."""
+    """Counts paints, and immediately reports each paint as shown on the screen."""
 
     def __init__(self) -> None:
         self.drawn: list[Change] = []
@@ -40,7 +40,9 @@ class Canvas:
 def painting(
     canvas: Canvas,
 ) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
-    """Return a painter on that canvas, its lab, the runners that it creates, and a run's events."""
+    """Return a painter that paints on that canvas, its lab, the runners that the lab creates, and the events
+    of a run.
+    """
     made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
@@ -54,8 +56,8 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Return a function that advances the running loop's clock and runs the callbacks that become due,
-    without waiting.
+    """Return a function that advances the clock of the running loop without waiting, and runs the callbacks
+    that become due.
     """
     now: list[float] = []
 

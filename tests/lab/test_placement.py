@@ -1,4 +1,4 @@
-"""The placement rows of a run are created on access, and equal the rows that a list would have."""
+"""The placement rows of a run are created on access. They equal the rows that a list would contain."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement
@@ -32,7 +32,7 @@ def test_placement_rows_of_several_arms_and_points_are_joined():
 
 
 def test_a_copy_that_stays_in_host_memory_is_no_copy():
-    """A GPU op that works in host memory receives its input there, so nothing crosses the link."""
+    """A GPU op that works in host memory receives its input there, so no data crosses the link."""
     state, sent = (
         run_state(1),
         Node("a → b", "_HostSend/_HostRecv", "CPU:0", kind="copy", to="GPU:0", memory="CPU:0"),

@@ -1,4 +1,4 @@
-"""A replay of packed rounds shows at every position the state of all events up to there."""
+"""At every position, a replay of packed rounds shows the state that results from all events up to there."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ ROUNDS = 3_000
 
 
 def kept(folder) -> tuple[Store, list[e.Event]]:
-    """Return a store with one run, most of whose rounds are packed."""
+    """Return a store with one run whose rounds are mostly packed."""
     store = Store.open(folder)
     rounds = regular(ROUNDS)
     note = e.Log(run="r1", text="half", level="info")
@@ -38,7 +38,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives a replay. most: the largest number of events received one by one since a rewind."""
+    """Receives a replay. most: the largest number of events that arrived one by one since a rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -131,7 +131,7 @@ async def test_unreadable_rounds_are_reported_and_skipped(tmp_path):
 
 
 async def test_rounds_are_not_shown_before_their_time():
-    """The rounds were 20 ms apart. A busy machine may show them later, but not earlier."""
+    """The rounds were recorded 20 ms apart. A busy machine may show them later, but never earlier."""
     screen, shown = Screen(), []
     begun = time.monotonic()
 

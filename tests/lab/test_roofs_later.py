@@ -1,4 +1,6 @@
-"""A machine's limits are measured after its first answer, and any request from the user interrupts this."""
+"""A machine's limits are measured after its first answer. Any request from the user interrupts this
+measurement.
+"""
 
 import asyncio
 from pathlib import Path

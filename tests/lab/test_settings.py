@@ -1,4 +1,4 @@
-"""The measurement settings, as set by sliders and switches."""
+"""The settings of a measurement, as sliders and switches set them."""
 
 import msgspec
 import pytest
@@ -119,8 +119,8 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
 
 
 def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
-    """The slider reaches 1,024 times the default; at that size, work that grows as tokens² would
-    take hours.
+    """The slider reaches 1,024 times the default. At that size, work that grows with tokens² would take
+    hours.
     """
     for high, sizes in ((256 * 1024, (16, 64, 256, 1_024, 4_096)), (512, None)):
         declared = Declaration(

@@ -1,4 +1,4 @@
-"""A slider's values, their positions on its track and its limits, for any declared parameter."""
+"""The values of a slider, their positions on its track, and its limits, for any declared parameter."""
 
 import math
 

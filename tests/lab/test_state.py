@@ -1,4 +1,4 @@
-"""The state that the screens show, folded from events."""
+"""The state that the screens show, computed from events."""
 
 import re
 
@@ -113,7 +113,9 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Two sizes were measured, one of them too roughly. So two sizes are left, and each takes about 26 s."""
+    """Two sizes were measured, but one of them not precisely enough. So two sizes are left, and each takes
+    about 26 s.
+    """
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))

@@ -1,4 +1,4 @@
-"""A profile's events are arranged in tracks, and any window of them is drawn at once."""
+"""A profile's events are arranged in tracks, and any part of the timeline is drawn at once."""
 
 import itertools
 
@@ -29,7 +29,7 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 
 
 def test_computing_is_drawn_at_any_nesting_depth():
-    """The op's launch is nested deeper than there are tracks, so the last track shows the computation
+    """The op's launch is nested more deeply than there are tracks, so the last track shows the computation
     instead.
     """
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]

@@ -1,5 +1,5 @@
-"""Missing fields in a message, a saved run or a preset keep their meaning, because older files have fewer
-fields.
+"""If a message, a saved run or a preset lacks a field, the default keeps its meaning, because older files
+have fewer fields.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""The arms that a selection yields, and their names."""
+"""The arms that a selection yields, and the names of these arms."""
 
 from hypothesis import given
 from hypothesis import strategies as st

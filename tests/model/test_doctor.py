@@ -1,4 +1,4 @@
-"""The doctor's child prints a line per startup stage, which is read back unchanged."""
+"""The doctor's child prints a line for each stage of the startup. Reading the lines gives the same stages."""
 
 import pytest
 

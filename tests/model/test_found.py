@@ -1,4 +1,4 @@
-"""All findings share one scale of severity and one format, and keep their names in JSON."""
+"""All findings share one scale of severity and one format, and their names in JSON do not change."""
 
 import msgspec
 import pytest

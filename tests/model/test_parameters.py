@@ -1,4 +1,4 @@
-"""A parameter's declaration decides which values are valid, no matter where they come from."""
+"""The declaration of a parameter decides which values are valid, wherever the values come from."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Numbers as people type and read them."""
+"""Numbers as people type them and as people read them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A run's state is a fold over its events, so a replay gives the same state as the live run."""
+"""A run's state depends only on its events, so a replay gives the same state as the live run."""
 
 from msgspec.structs import replace
 
@@ -86,7 +86,7 @@ def test_a_cell_knows_its_extremes():
 
 
 def test_a_run_recognises_its_events():
-    """This includes the first round's index of each further process, which is not counted twice."""
+    """One of these events is the first round's index of a further process, which must not count twice."""
     state = folded(*story()[:1])
     assert state.apply(e.Caveat(run="r", code="c", message="m", arm=CPU.id)) is True
     assert state.apply(e.Caveat(run="another", code="c", message="m", arm=CPU.id)) is False

@@ -1,4 +1,4 @@
-"""The shape of an argument as typed after `--input`."""
+"""The shape of an argument, as a user types it after `--input`."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""External text is cleaned of everything that a terminal or markup parser would act on."""
+"""Cleaning removes everything from external text that a terminal or markup parser would act on."""
 
 import unicodedata
 

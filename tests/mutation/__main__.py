@@ -1,4 +1,4 @@
-"""Checks which of a hundred seeded changes the quick tests detect: `python -m tests.mutation`."""
+"""Finds out how many of a hundred seeded changes the quick tests detect: `python -m tests.mutation`."""
 
 import argparse
 import tempfile
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> None:
-    """Print each change as it is tried, and the survivors at the end."""
+    """Print each change when it is tried, and at the end the changes that no test detected."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=100)

@@ -1,5 +1,5 @@
-"""Small changes to the program that make its output wrong for users: to an operator, a condition, a number, a
-word.
+"""Small changes to the program that make its output wrong for users. They change an operator, a condition, a
+number or a word.
 """
 
 import ast
@@ -36,8 +36,8 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Change:
-    """One replacement in one file. line, start, end: characters of the line, from 0. kind: the kind of code
-    that it replaces.
+    """One replacement in one file. line: the line. start, end: columns in that line, from 0. kind: the kind
+    of code that it replaces.
     """
 
     file: str
@@ -96,7 +96,7 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return the nodes not to change: docstrings, annotations, and code that only a type checker
+        """Return the nodes that must not change: docstrings, annotations, and code that only a type checker
         reads.
         """
         out: set[int] = set()
@@ -141,8 +141,8 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """Yield a change of the text between two columns (bytes) of one line, if it contains `before` exactly
-        once.
+        """Yield a change of the text between two columns (in bytes) of one line, if that text contains
+        `before` exactly once.
         """
         raw = self._lines[line - 1].encode()
         first = len(raw[:start].decode())

@@ -1,4 +1,6 @@
-"""A pytest plug-in for coverage. It records which test runs a line, even in the test's tasks and threads."""
+"""A pytest plug-in for coverage. It records which test runs a line, even if one of the test's tasks or
+threads runs it.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +10,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute to the test everything from the set-up of its fixtures to their tear-down."""
+    """Attribute everything to the test, from the set-up of its fixtures to their tear-down."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

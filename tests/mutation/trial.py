@@ -1,4 +1,6 @@
-"""Checks whether the tests that reach a changed line detect the change, in a copy of the program."""
+"""Changes a line in a copy of the program, and checks whether the tests that reach the line detect the
+change.
+"""
 
 import ast
 import json
@@ -27,7 +29,7 @@ TESTS = (
 )
 """The test folders that may detect a change."""
 LIMIT_S = 600
-"""Seconds for one trial. A change that makes the tests hang counts as detected."""
+"""Time limit of one trial in seconds. A change that makes the tests hang counts as detected."""
 _PYTEST = (
     "-m",
     "pytest",
@@ -42,7 +44,7 @@ _PYTEST = (
     "--tb=no",
 )
 NOT_FOUND, NONE_COLLECTED = 4, 5
-"""pytest's exit codes for a test that it does not find, and for no tests to run."""
+"""pytest's exit codes if it does not find a test, and if there are no tests to run."""
 Reach = dict[str, dict[int, list[str]]]
 """The quick tests that run each line, by file."""
 
@@ -59,7 +61,7 @@ class Copy:
                 shutil.copy(file, folder)
 
     def pytest(self, *arguments: str, coverage: Path | None = None) -> int:
-        """Return the exit code of these tests, quick ones only."""
+        """Run these tests, only quick ones; return pytest's exit code."""
         begin: Sequence[str] = ()
         if coverage is not None:
             settings = self.folder / "reach.ini"
@@ -79,8 +81,8 @@ class Copy:
         return done.returncode
 
     def reach(self) -> Reach:
-        """Return which tests run which line. Takes some minutes; raises RuntimeError if a test fails without
-        a change.
+        """Return which tests run which line. Takes some minutes. Raises RuntimeError if a test fails although
+        nothing was changed.
         """
         found: Reach = {}
         for name in TESTS:
@@ -94,7 +96,7 @@ class Copy:
         return found
 
     def notices(self, change: Change, reach: Reach) -> bool:
-        """Return whether a test fails with the change, which is undone afterwards.
+        """Make the change, return whether a test fails, and undo the change.
 
         Raises RuntimeError if a test to run does not exist.
         """
@@ -119,7 +121,7 @@ class Copy:
 
 
 def in_body(source: str, line: int) -> bool:
-    """Return whether a line runs when a function is called, not when its module is imported."""
+    """Return whether the line runs when a function is called, and not when its module is imported."""
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body[0].lineno <= line <= (node.end_lineno or line)
@@ -142,7 +144,7 @@ def read_reach(data: Path, folder: Path) -> Reach:
 
 
 def save(reach: Reach, file: Path) -> None:
-    """Save the reach, because it is expensive to compute and stays valid while the program is unchanged."""
+    """Save the reach. Computing it is expensive, and it stays valid while the program is unchanged."""
     file.write_text(json.dumps(reach))
 
 
