@@ -243,8 +243,8 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
 
 
 def _wait(pid: int, worker: int, parent: int) -> bool:
-    """Wait until the worker's processes must end. End the worker itself if it exceeds the limits that it has
-    sent.
+    """Wait until it is time to end the worker's processes. End the worker itself if it exceeds the limits
+    that it has sent.
 
     pid: of the worker. worker, parent: file descriptors of the processes. Returns False if the worker has
     become another program with its own guard.

@@ -17,7 +17,7 @@ def state_folder() -> Path:
 
 def write_private(path: Path, text: str) -> bool:
     """Write a file that only its owner can read; return False on failure."""
-    from tuilab.model.files import write_text  # imported only after the first paint
+    from tuilab.model.files import write_text  # imported here, because the first paint does not need it
 
     try:
         if not path.is_absolute():  # the home folder is unknown

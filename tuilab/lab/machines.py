@@ -16,7 +16,8 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Summarize the machines of every run without a summary. at: called with the number done and the total.
+    """Summarize the machines of every run without a summary. at: called with the number of runs done and
+    their total.
 
     Returns why some summaries could not be saved, or "".
     """

@@ -12,7 +12,7 @@ class Offer(NamedTuple):
     """One row of a list."""
 
     key: str
-    """Returned when the row is chosen."""
+    """The value that is returned if the user chooses the row."""
     label: str
     detail: str = ""
     """A short description of the choice."""

@@ -40,7 +40,7 @@ class Presets:
         return next((preset for preset in self.all if preset.name == name), None)
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset, or replace the one with the same name. own: the user's code and its file."""
+        """Add a preset; it replaces a preset with the same name. own: the user's code and its file."""
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.all if p.name != preset.name]

@@ -286,7 +286,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step whose input comes from a mapped function with a step that does the work of that function
+    """Compare a step whose input comes from a mapped function with a step that does the function's work
     itself.
     """
     by_variant = {arm.variant: arm for arm in arms}

@@ -24,7 +24,7 @@ LONGEST_S = 0.25
 """Maximum seconds between two events at normal speed; longer pauses are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""Seconds between checks whether the next events may be delivered."""
+"""Seconds between checks of whether the next events may be delivered."""
 
 
 def label(started: RunStarted) -> str:
@@ -252,7 +252,7 @@ def load(store: Store, name: str) -> Replay:
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
-        # A store in memory keeps many rounds in little space.
+        # Use a store in memory, which keeps many rounds in little space.
         store = Store.in_memory("a recording is played")
         run = import_file(store, expanded(name))[0]
     try:

@@ -220,7 +220,7 @@ class Several(ShownProgram):
 
     @property
     def together(self) -> Together:
-        """All pages."""
+        """The pages of all programs, combined."""
         return join_pages([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
@@ -365,7 +365,7 @@ class Lines:
 
 
 def _type_into(programs: Sequence[Live]) -> None:
-    """Forward our standard input, and its end, to each program."""
+    """Forward this process's standard input, and its end, to each program."""
     while True:
         try:
             data = os.read(0, 4_096)

@@ -58,7 +58,7 @@ class ShownProgram:
         """Set the size of the program's terminal."""
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a function as a folder at its next call; return the function's name.
+        """Capture a function into a folder at its next call; return the function's name.
 
         number: the number of a tf.function; None for the step. `caught` receives the outcome. Raises
         LookupError if there is no such function or no observer, OSError if the disk is full.

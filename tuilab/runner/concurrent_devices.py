@@ -158,8 +158,8 @@ class ConcurrentDeviceRunner(Workers):
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Merge the machines into one; each device is described by the worker that opened it. None without
-    machines.
+    """Merge the machines into one; each device is described by the worker that opened it. Returns None if
+    there are no machines.
     """
     if not machines:
         return None

@@ -25,7 +25,7 @@ class HostRunner(Protocol):
 
     @property
     def machine(self) -> Machine | None:
-        """The machine; None until a worker has been ready."""
+        """The host's machine; None until a worker has been ready."""
 
     async def start(self) -> None:
         """Start a worker if there is none. Raises OSError if it cannot be started."""

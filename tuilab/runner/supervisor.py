@@ -178,7 +178,7 @@ class Supervisor:
     async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
         """Return the command for the next worker and the file descriptors that it inherits.
 
-        A further process of a run is forked if possible.
+        An additional process of a run is forked if possible.
         """
         self._zygote = None
         further = self._queue[0] if self._queue else None
@@ -197,7 +197,7 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        """Return True if the run's further processes are forked."""
+        """Return True if the run's additional processes are forked."""
         # If workers in other environments take part, use fresh processes, because theirs are fresh too.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
@@ -347,7 +347,7 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Record which arms settle at once, as reported by the processes that observed it."""
+        """Record which arms are steady from their first call, as observed by earlier processes."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
         if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
@@ -366,7 +366,7 @@ class Supervisor:
         return f"{', '.join(names[:3])} changed during the measurement; the earlier rounds are saved"
 
     def _break_off(self, run: str, words: str) -> None:
-        """End an active run with its data so far, and end its process."""
+        """End an active run, keep its data so far, and end its process."""
         self._release()
         self._on_event(Finished(run=run, status="failed", message=words))
         self._replace()
@@ -492,7 +492,7 @@ class Supervisor:
             scope = confined_to(first)
             other = bool(self._held) and scope != self._held and bool(scope or not isinstance(first, Ask))
             if other or (isinstance(first, Measure) and first.worker and self._measured):
-                self._replace()  # a further process must be fresh
+                self._replace()  # each additional process must be fresh
                 return
             self._held = scope or self._held
             self._measured |= isinstance(first, Measure)
@@ -545,7 +545,7 @@ class Supervisor:
         foreseen, self._foreseen = self._foreseen, False
         if not self._forks(request):
             if foreseen and self._zygotes is not None:
-                self._spawn_task(self._zygotes.close())  # no further process will be forked
+                self._spawn_task(self._zygotes.close())  # no more processes will be forked
             return request
         chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
         budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
@@ -563,7 +563,7 @@ def processes(request: Measure) -> int:
     """
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # `Turns` starts each further process itself
+        return request.worker + 1  # `Turns` starts each additional process itself
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 

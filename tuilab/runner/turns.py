@@ -86,7 +86,7 @@ class Turns(Policy):
             self._ended(host, event)
             return
         elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
-            return  # for further processes, the first host's process reports the start for all hosts
+            return  # for additional processes, the first host's process reports the start for all
         self._tell(host, event)
 
     def _begin(self, worker: int) -> None:

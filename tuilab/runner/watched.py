@@ -1,7 +1,7 @@
 """Starts a user's program with the observer on its Python path, and receives the observer's messages.
 
 The program shares this process's standard streams, terminal, folder and process group. Each of its processes
-that imports TensorFlow connects to our Unix socket.
+that imports TensorFlow connects to this process's Unix socket.
 """
 
 import contextlib
@@ -184,7 +184,7 @@ def is_python(words: Sequence[str]) -> bool:
 
 
 def python() -> str:
-    """Return the active environment's Python, or else this one."""
+    """Return the path of the active environment's Python, or else of the Python that runs tuilab."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():

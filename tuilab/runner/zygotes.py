@@ -1,4 +1,4 @@
-"""Starts zygotes: processes that have imported TensorFlow, from which a run forks its further processes.
+"""Starts zygotes: processes that have imported TensorFlow, from which a run forks its additional processes.
 
 A fork inherits its parent's memory layout, so there are several zygotes, used in random order
 (docs/measuring.md has the evidence). They open no device.
@@ -159,7 +159,7 @@ def possible() -> bool:
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Return whether a run's further processes may be forked.
+    """Return whether a run's additional processes may be forked.
 
     This requires a run without a GPU and a budget that allows forking. A sweep also needs a budget with short
     processes. A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.

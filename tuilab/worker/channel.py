@@ -40,7 +40,7 @@ class Channel:
         """Take over fd 0 and fd 1 for the protocol permanently.
 
         Anything printed to fd 1 afterwards (TensorFlow's placement lines, a user's print) goes to fd 2, which
-        the other side reads as log lines. fd 0 becomes empty, so a user's `input()` ends at once and cannot
+        the client reads as log lines. fd 0 becomes empty, so a user's `input()` ends at once and cannot
         consume requests.
         """
         read_fd, write_fd = os.dup(STDIN), os.dup(STDOUT)
@@ -56,8 +56,8 @@ class Channel:
         """Start a guard process. When this process or its parent exits, the guard ends this process and its
         children.
         """
-        # If a worker runs inside another, it inherits the outer worker's mark; its guard must not end the
-        # outer worker.
+        # If a worker runs inside another, it inherits the outer worker's mark. Append a mark of its own, so
+        # that its guard does not end the outer worker.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
         processes.adopt()
@@ -147,7 +147,7 @@ class Channel:
             self.leave()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield request lines until the other side closes the pipe."""
+        """Yield request lines until the client closes the pipe."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
             while line := self._line(stream):
                 yield self.inward(line)

@@ -88,7 +88,7 @@ class Context:
             self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
-        """Return a function that reports progress on the given request and may be called from any thread."""
+        """Return a function that reports progress on this request and may be called from any thread."""
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))

@@ -83,11 +83,11 @@ class Names:
         self._in = {number: inside for inside, number in self._out.items()}
 
     def outward(self, line: bytes) -> bytes:
-        """Translate a line of this process for the other side."""
+        """Translate the device names in a line that this process sends."""
         return _renamed(line, self._out)
 
     def inward(self, line: bytes) -> bytes:
-        """Translate a line of the other side for this process."""
+        """Translate the device names in a line that this process receives."""
         return _renamed(line, self._in)
 
 

@@ -30,7 +30,7 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 
 def main(channel: Channel) -> int:
-    """Serve requests until the other side closes its end; return the exit code."""
+    """Serve requests until the client closes its end of the pipe; return the exit code."""
     confine_if_asked()
     before = asked_before()
     if before is None:
@@ -128,7 +128,7 @@ def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests
     """Read requests forever. Cancellations take effect at once, even while the main thread is busy."""
     for line in channel.lines():
         _take(channel, context, inbox, line)
-    # The other side has exited, so exit at once, even during a call, unless a run must be finished.
+    # The client has exited, so exit at once, even during a call, unless a run must be finished.
     channel.reader_gone()
     context.left_alone()
 

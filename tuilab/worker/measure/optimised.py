@@ -58,7 +58,7 @@ class Optimised:
 
 
 def stateful(op: Any) -> bool:
-    """Return True if the op has effects or state, so that every execution of it counts."""
+    """Return True if the op has effects or state, so that each of its executions counts."""
     return op.op_def is None or bool(op.op_def.is_stateful)
 
 

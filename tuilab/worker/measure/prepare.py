@@ -324,7 +324,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes. If they belong to a model's graph, each gets the name of its layer."""
+    """Return the nodes. If they belong to a model's graph, add each node's layer."""
     try:
         counted = of_model(bench, cell)
     except Exception:  # the error is reported when the arm's work is counted

@@ -53,7 +53,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
         bench.context.log(
             f"{timed.arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
         )
-        # Without this event, a missing bound would have no reason.
+        # Report unknown work too; otherwise no reason could be given for a missing bound.
         yield known(bench, timed.arm, timed.point, Work(uncounted=("its graph",)))
         return
     yield known(bench, timed.arm, timed.point, work)

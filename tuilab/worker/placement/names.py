@@ -1,4 +1,4 @@
-"""TensorFlow's names, shortened."""
+"""Shortens TensorFlow's device names."""
 
 import re
 

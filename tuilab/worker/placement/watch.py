@@ -33,7 +33,7 @@ class Tensor:
 class EagerOp:
     """One kind of eager op, however often it ran. scope: the device scope in which it ran, "" for none.
 
-    device: where it ran. fresh: the inputs of which there is no copy on that device yet.
+    device: where it ran. fresh: the inputs that have no copy on that device yet.
     """
 
     op: str
@@ -46,9 +46,9 @@ class EagerOp:
 
 @dataclass
 class FunctionCall:
-    """A tf.function call. graphs: as optimised and partitioned by the runtime; none under XLA.
+    """A tf.function call. graphs: its graphs as optimised and partitioned by the runtime; none under XLA.
 
-    shapes: those of the arguments; for a variable's handle, that of the variable. arguments, fresh: the
+    shapes: the shapes of the arguments; for a variable's handle, the variable's shape. arguments, fresh: the
     argument tensors, and those that have no copy on the program's device yet; for XLA functions only.
     """
 
@@ -142,7 +142,8 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     plain_call = ctx.call_function
 
     def call_function(name: bytes, *rest: Any) -> Any:
-        # Under other options, XLA would compile again, and it exports no graph anyway.
+        # Leave the options of XLA functions alone: with other options, XLA would compile again, and it
+        # exports no graph anyway.
         ctx.function_call_options = options if is_xla(ctx, name) else marked
         return plain_call(name, *rest)
 
