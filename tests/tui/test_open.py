@@ -506,7 +506,7 @@ async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_pat
         before = len(app._notifications)
         await press(pilot, app, "F y")
         said = [said.message for said in app._notifications][before:]
-        assert any("To use it in a shell, run `tuilab import`" in words for words in said)
+        assert any("To use it in a shell, first run `tuilab import`" in words for words in said)
         assert not any(note.severity == "error" for note in app._notifications)
 
 

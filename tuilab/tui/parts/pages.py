@@ -1,4 +1,4 @@
-"""Opens the pages over the main screen, and writes exports and the equivalent command."""
+"""Opens the pages over the main screen, writes exports, and copies the equivalent command line."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -128,13 +128,13 @@ class Pages:
         self._screen.app.push_screen(HistoryScreen(self._lab), chosen)
 
     def copy(self) -> None:
-        """Copy the equivalent command line to the clipboard and to a file."""
+        """Copy the command line that measures the current settings to the clipboard and to a file."""
         settings, text = self._lab.state.settings, ""
         if settings is None:
             return
         line = self._lab.state.command(sweeping=self._views.key == "sweep")
         if not settings.file and settings.preset.name not in self._lab.state.presets.listed:
-            text = " To use it in a shell, run `tuilab import` on its document."
+            text = " To use it in a shell, first run `tuilab import` on the document."
         self._screen.app.copy_to_clipboard(line)
         kept = keep_command(line)
         self._corner.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + text)
