@@ -1,5 +1,5 @@
-"""After each fault, the lab shows the stated message, its history is intact, and it still works. Real
-program, real terminal.
+"""After each fault, the lab shows the stated message, its history is intact, and it still works. The tests
+use the real program in a real terminal.
 
 CI runs some faults of each kind once; `--long` runs each of them often, at different points of a run.
 """

@@ -1,4 +1,4 @@
-"""`%tuilab` in a notebook whose cells a real Jupyter kernel runs from top to bottom."""
+"""`%tuilab` in a notebook. A real Jupyter kernel runs the notebook's cells from top to bottom."""
 
 import os
 

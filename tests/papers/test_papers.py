@@ -1,5 +1,5 @@
-"""The Markdown pages are correct: references are up to date, links are valid, commands exist, and local
-commands run.
+"""The Markdown pages are correct: generated references are up to date, links are valid, and commands exist.
+Commands that need no other machine are run.
 """
 
 import json
@@ -126,7 +126,7 @@ print(time.time() - start)
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the anchors of a page's headings, as GitHub generates them."""
+    """Return the anchors that GitHub generates for a page's headings."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
@@ -183,7 +183,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """Checks paths in back quotes; a path with a capitalised word is the user's own."""
+    """Checks paths in back quotes. A path with a word in capitals is the user's own, so it is not checked."""
     if paper.name == "CHANGELOG.md":
         return  # the changelog may also name paths that no longer exist
     for text in re.findall(
@@ -214,7 +214,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def called(line: str, folder: Path) -> calling.Done:
-    """Run the line as a shell would, but in this process if it needs neither a worker nor the shell."""
+    """Run the line as a shell would. If it needs neither a worker nor the shell, run it in this process."""
     words = shlex.split(line)[1:]
     if (words[0] != "run" or "help" in words) and words != ["--version"]:
         return calling.here(*words)
@@ -244,7 +244,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_workload_taught_in_the_papers_works(tmp_path: Path) -> None:
-    """The workload shown in own-workload.md declares itself and its memory."""
+    """The workload shown in own-workload.md declares itself, and states its memory."""
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "WORKLOAD =" in body]
     space: dict[str, object] = {"__name__": "taught"}

@@ -1,10 +1,12 @@
-"""Synthetic profiles: events named as TensorFlow's profiler names them, with times in microseconds."""
+"""Synthetic profiles. Their events have the names that TensorFlow's profiler uses, with times in
+microseconds.
+"""
 
 from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine
 
 MICRO = 1_000_000
-"""Number of picoseconds in a microsecond."""
+"""Picoseconds per microsecond."""
 
 
 def event(name: str, start: float, end: float, op: str = "", **stats: Stat) -> XEvent:
@@ -32,7 +34,7 @@ def sync(start: float, end: float) -> XEvent:
 
 
 def eager(op: str, start: float, end: float) -> tuple[XEvent, ...]:
-    """Return the events of an eager op: dispatch around a kernel in its middle half."""
+    """Return the events of an eager op: its dispatch, and a kernel in the middle half of the dispatch."""
     quarter = (end - start) / 4
     return (
         event("TFE_Py_FastPathExecute_C", start, end),

@@ -1,4 +1,4 @@
-"""A call's time is divided into parts, for synthetic and random profiles."""
+"""The time of a call is divided into parts, for synthetic and random profiles."""
 
 import pytest
 from hypothesis import given
@@ -162,8 +162,8 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
 
 
 def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
-    """The device lags behind the host, so work launched by one call may run after that call and before the
-    next.
+    """The device runs behind the host, so the work launched by one call may run after that call and before
+    the next.
     """
     main = thread(
         "python", call(10, 20), *eager("Mul", 11, 15), call(30, 40), *eager("Mul", 31, 35), sync(36, 40)

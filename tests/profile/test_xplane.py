@@ -1,4 +1,4 @@
-"""Reading the profiler's file: a synthetic one with a GPU, and the message if the GPU is missing."""
+"""Reads the profiler's file: a synthetic file with a GPU, and the message if the GPU is missing."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""One sshd for all tests of this folder."""
+"""One sshd for all tests in this folder."""
 
 import shutil
 from collections.abc import Iterator

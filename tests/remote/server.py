@@ -20,8 +20,8 @@ HERE = f"env PYTHONPATH={REPOSITORY} {sys.executable} -m tuilab"
 
 
 class Sshd:
-    """The server and the client's configuration. Hosts: gpu-07, which works, and one host for each way to
-    fail.
+    """The server and the client's configuration. Its hosts are gpu-07, which works, and one host for each
+    kind of failure.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +78,9 @@ class Sshd:
         pytest.fail(f"sshd did not start: {log.read_text()[-2_000:] if log.exists() else 'it said nothing'}")
 
     def environment(self, data: Path, remote: str = HERE) -> dict[str, str]:
-        """Return the environment for a tuilab that uses this server. remote: the remote tuilab command."""
+        """Return the environment variables for a tuilab that uses this server. remote: the command that runs
+        tuilab there.
+        """
         ssh = f"ssh -F {self.folder}/config"
         return environment(data, TUILAB_SSH=ssh, TUILAB_REMOTE=remote)
 
@@ -89,7 +91,7 @@ class Sshd:
 
 
 def free_port() -> int:
-    """Return a port without a listener."""
+    """Return a port on which no process listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

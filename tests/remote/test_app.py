@@ -1,4 +1,6 @@
-"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and continuation."""
+"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and how the lab
+continues.
+"""
 
 import asyncio
 import signal

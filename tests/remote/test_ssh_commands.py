@@ -1,4 +1,4 @@
-"""Another host through real ssh and sshd: a run, a sweep, a cut connection, and each failure."""
+"""Commands with another host, through real ssh and sshd: a run, a sweep, a cut connection, and each failure."""
 
 import json
 import signal
@@ -78,7 +78,7 @@ def measured_points(result: dict) -> int:
 
 
 def workers_of(server: int) -> list[psutil.Process]:
-    """Return the remote workers, that is, those that the server started."""
+    """Return the remote workers: those that the server started."""
     below = psutil.Process(server).children(recursive=True)
     found = [process for process in below if "tuilab.worker" in process.cmdline()]
     assert found
@@ -86,7 +86,7 @@ def workers_of(server: int) -> list[psutil.Process]:
 
 
 def gone(processes: list[psutil.Process]) -> None:
-    """Assert that these workers, whose connection was cut, exit by themselves."""
+    """Assert that these workers exit by themselves after their connection was cut."""
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert not alive
 

@@ -1,4 +1,4 @@
-"""Axes grow without jumping; their ticks are round numbers and fit."""
+"""Axes grow without jumping. Their ticks are round numbers, and the labels fit."""
 
 import math
 from itertools import pairwise

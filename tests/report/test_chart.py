@@ -1,4 +1,4 @@
-"""Long series keep their extremes."""
+"""Long series keep their extremes when they are downsampled."""
 
 from array import array
 

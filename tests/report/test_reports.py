@@ -1,4 +1,4 @@
-"""An exported run: every format has the same content, and none can harm its reader."""
+"""An exported run has the same content in every format, and no format can harm its reader."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The exact text of reports for given figures: every column, digit and unit."""
+"""The exact text of reports for given figures: every column, digit and unit is checked."""
 
 import re
 
@@ -148,7 +148,9 @@ def test_a_watched_program_is_printed():
 
 
 def test_a_limit_above_what_is_saved_is_named_with_it():
-    """24 s of 29 s are saved: 5.8x as fast. The interval of the share reaches the whole step."""
+    """Saving 24 s of 29 s makes the program 5.8 times as fast. The interval of the share extends to the whole
+    step.
+    """
     found = Bottleneck(
         code="eager-step", message="", file="train.py", line=3, share=0.95, gain_at_most=20.0,
         gain_ci95=(10.0, 100.0), program_share=24 / 29, saves_s=24.0,

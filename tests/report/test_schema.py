@@ -1,4 +1,4 @@
-"""The JSON Schemas that `tuilab schema` prints describe the data that commands print and read."""
+"""The JSON Schemas printed by `tuilab schema` describe the data that commands print and read."""
 
 import json
 import tomllib

@@ -1,6 +1,6 @@
-"""A worker without TensorFlow on a machine with three GPUs, which opens the requested ones.
+"""A worker without TensorFlow, on a machine with three GPUs.
 
-Arguments: the number of rounds, and the seconds of each.
+It opens the requested GPUs. Arguments: the number of rounds, and the seconds per round.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""A worker per device: they measure one at a time at first, and then all at once, counting only overlapping
-rounds.
+"""Each device has a worker. The workers measure first one at a time and then all at once. Only overlapping
+rounds count.
 """
 
 import asyncio
@@ -25,7 +25,9 @@ FAKE = str(Path(__file__).with_name("fake_device.py"))
 
 
 class Rig:
-    """A runner with a single host and a fake worker per device. rounds: (count, seconds) of each."""
+    """A runner with one host and a fake worker per device. rounds: the number of rounds and the seconds per
+    round, for each worker.
+    """
 
     def __init__(self, **rounds: tuple[int, float]) -> None:
         self.rounds = {name.replace("_", ":"): about for name, about in rounds.items()}
@@ -134,7 +136,7 @@ spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, ma
 
 @given(a=spans, b=spans)
 def test_counted_rounds_lie_within_the_rounds_of_both_workers(a, b):
-    """Uses two fake workers, each given by the start of its rounds and the length of each."""
+    """Uses two fake workers. Each is described by the start of its rounds and the length of a round."""
     overlap = Overlap(["a", "b"])
     told: list[tuple[int, str, e.Event]] = []
     for name, (begin, lengths) in {"a": a, "b": b}.items():

@@ -1,5 +1,5 @@
-"""No process that a worker's code starts outlives the worker, no matter how it was started and which of them
-ends first.
+"""No process that a worker's code starts outlives the worker, however it was started and whichever ends
+first.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ def gone(length: str, limit_s: float = 30) -> bool:
 
 @pytest.fixture
 def length():
-    """Return a sleep duration that no other process of this machine uses."""
+    """Return a sleep duration that no other process on this machine uses."""
     name = f"9{os.getpid() % 10_000:04}.{time.time_ns() % 1_000_000_000}"
     yield name
     for pid in sleeping(name):

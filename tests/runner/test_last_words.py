@@ -1,4 +1,4 @@
-"""The reason why a worker ended is reported."""
+"""The runner reports why a worker ended."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Several hosts as one run: each measures its own arms, and if a host disconnects, only its arms end."""
+"""Several hosts measure one run. Each measures its own arms, and if a host disconnects, only its arms end."""
 
 import asyncio
 import sys

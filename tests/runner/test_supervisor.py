@@ -1,4 +1,4 @@
-"""A worker is kept ready, stopped on request, and replaced when it dies."""
+"""The supervisor keeps a worker ready, stops it on request, and replaces it when it dies."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ from tuilab.runner.supervisor import Supervisor, following, parts, processes
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 STANDARD = BUDGET["standard"].workers
-"""Number of processes of a run with the budget `standard`."""
+"""Number of processes in a run with the budget `standard`."""
 
 
 def measure(run: str = "r", budget: str = "quick") -> Measure:
@@ -39,7 +39,7 @@ def measure(run: str = "r", budget: str = "quick") -> Measure:
 
 
 class Rig:
-    """A supervisor of the fake worker, and everything that it reported."""
+    """A supervisor that starts the fake worker, and everything that the supervisor reported."""
 
     def __init__(self, behaviour: str) -> None:
         self.events: list[Event] = []
@@ -115,7 +115,9 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
 
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_separate_process(rig):
-    """Otherwise, TensorFlow would run one arm's convolution with the plan that cuDNN chose for the other."""
+    """Otherwise, TensorFlow would run the convolution of one arm with the plan that cuDNN chose for the other
+    arm.
+    """
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
     await rig.until(lambda: rig.of(Finished))
@@ -264,8 +266,8 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
 )
 async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
-    """A worker that has grown is kept only if it holds a model's file, because a fresh one would have to read
-    the file again.
+    """A worker whose memory has grown is kept only if it has a model file open, because a fresh worker would
+    have to read that file again.
     """
     monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
     await rig.ready()

@@ -1,5 +1,5 @@
-"""Environments of one machine take turns: only one works at a time, rounds are paired, fresh processes start
-together.
+"""Environments on one machine take turns: only one works at a time, rounds are paired, and fresh processes
+start together.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tuilab.runner.turns import LEAST_PROCESSES, Turns
 
 
 class Worker:
-    """A scripted worker that works while it has the turn, and records which other workers work meanwhile."""
+    """A scripted worker that works during its turn. It records which other workers work at the same time."""
 
     at_work: "set[str]"
     most = 0
@@ -84,7 +84,7 @@ class Worker:
 
 
 class Party:
-    """A runner for two workers that take turns, and the combined events of both."""
+    """A runner for two workers that take turns, with the combined events of both."""
 
     def __init__(self, rounds: tuple[int, int] = (4, 4), budget: str = "quick", worker: int = 0) -> None:
         self.told: list[tuple[str, e.Event]] = []

@@ -1,4 +1,4 @@
-"""A replacement for `pynvml` with one GPU, whose answers a test sets."""
+"""A replacement for `pynvml` with one GPU. Each test sets its answers."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ class NVMLError(Exception):
 
 
 def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[..., Any]:
-    """Return a call that answers according to its last argument, and raises for unknown ones."""
+    """Return a function whose answer depends on its last argument. It raises an error for unknown arguments."""
 
     def call(*asked: Any) -> Any:
         if asked[-1] not in answers:
@@ -33,7 +33,8 @@ def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[...,
 class FakeNvml:
     """Replaces the names of pynvml that tuilab uses.
 
-    answers: the result of each call, or a function. refuse: maps a call to the error that it raises.
+    answers: for each call, its result, or a function that returns it. refuse: for a call, the error that it
+    raises.
     """
 
     NVMLError = NVMLError
@@ -44,7 +45,7 @@ class FakeNvml:
         self.refuse: dict[str, int] = {}
         self.counters = [1_000, 2_000]
         self.use = {42: 80, 7: 0}
-        """Share of the time that each process computed, in percent."""
+        """Percentage of the time during which each process computed."""
         self.opened = 0
         processes = [SimpleNamespace(pid=42, usedGpuMemory=3_000), SimpleNamespace(pid=7, usedGpuMemory=None)]
         violations = {

@@ -1,4 +1,4 @@
-"""The host's figures, read from fake files and from this machine."""
+"""Figures of the host, read from fake files and from this machine."""
 
 import os
 import subprocess
@@ -122,7 +122,7 @@ def test_rates_include_threads_that_start_and_end():
 
 
 def test_a_busy_process_is_reported_as_busy():
-    """A real process that spins uses about one CPU, an idle one almost none."""
+    """A real process that spins uses about one CPU. An idle process uses almost none."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
@@ -143,8 +143,8 @@ def test_a_busy_process_is_reported_as_busy():
 
 
 def test_switches_of_every_thread_count():
-    """The waiting threads of this process switch voluntarily; a separate file counts each thread's
-    switches.
+    """The waiting threads of this process cause voluntary switches. The kernel counts each thread's switches
+    in a separate file.
     """
     watched = WatchedProcess(os.getpid())
     stop = threading.Event()

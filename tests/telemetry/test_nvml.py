@@ -1,4 +1,4 @@
-"""GPUs through a fake NVML."""
+"""GPUs seen through a fake NVML."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A sample of the machine contains the figures of the host, its GPUs and the processes on them."""
+"""A sample of the machine contains figures of the host, of its GPUs, and of the processes on these GPUs."""
 
 import os
 import subprocess

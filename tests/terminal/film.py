@@ -1,8 +1,8 @@
 """Films of the lab, controlled by keys in a terminal: `python -m tests.terminal.film`.
 
 Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an asciinema
-recording (version 2), with its last picture in tests/pictures. It shows the terminal each time the lab is
-idle; durations are fixed here, so that a film is the same on every machine.
+recording (version 2) in tests/pictures, with its last picture. It shows the terminal each time the lab is
+idle. The durations are fixed in this file, so that a film is the same on every machine.
 """
 
 import asyncio
@@ -31,23 +31,23 @@ from tuilab.model.requests import Measure
 
 SIZE = (120, 36)
 PRESETS = ("stft-small", "stft-crossover")
-"""The presets with recordings, whose claims the films measure."""
+"""The recorded presets whose claims the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""The signals that let some rounds arrive, or all remaining rounds."""
+"""The signals that release some rounds, or all remaining rounds."""
 SETTLED_S = 0.3
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a film: an action, its title, and how long its result is shown."""
+    """A step of a film: an action, its title, and the seconds for which its result is shown."""
 
     said: str
     keys: str = ""
     see: tuple[str, ...] = ()
     seconds: float = 2.0
     rounds: int = 0
-    """The signal that lets rounds arrive: SOME or ALL; 0 for none."""
+    """The signal that releases rounds: SOME or ALL; 0 for none."""
 
 
 FILMS: dict[str, tuple[Step, ...]] = {
@@ -93,7 +93,7 @@ Line = list[tuple[str, Char]]
 
 
 def lines_of(screen: pyte.Screen) -> list[Line]:
-    """Return the terminal's lines, each as a list of pieces with the same style."""
+    """Return the terminal's lines. Each line is a list of pieces that have one style."""
     out = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
@@ -105,8 +105,8 @@ def lines_of(screen: pyte.Screen) -> list[Line]:
 def film(
     name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
 ) -> list[tuple[Step, list[Line]]]:
-    """Play the film in a terminal; return the screen after each step. rest: waits until a step's picture is
-    complete.
+    """Play the film in a terminal; return the screen after each step. rest: a function that waits until the
+    picture of a step is complete.
     """
     out = []
     with tempfile.TemporaryDirectory() as home:
@@ -126,7 +126,7 @@ def film(
 
 
 def settle(terminal: Terminal) -> None:
-    """Wait until no more output is sent, to avoid partial pictures."""
+    """Wait until no more output arrives, to avoid partial pictures."""
     while True:
         before = len(terminal.sent)
         try:
@@ -184,9 +184,7 @@ def svg(title: str, shown: Sequence[Line]) -> str:
 
 
 class FilmRunner(RecordedRunner):
-    """Plays the recorded runs, with as many rounds as the film's signals allow, at a pace that viewers can
-    follow.
-    """
+    """Plays the recorded runs, as many rounds as the film's signals allow, at a pace that viewers can follow."""
 
     async def start(self) -> None:
         self._left, self._more = 0, asyncio.Event()
@@ -214,7 +212,7 @@ class FilmRunner(RecordedRunner):
 
 
 def lab() -> int:
-    """Run the films' lab in this terminal."""
+    """Run the lab for the films in this terminal."""
     from tuilab.history.store import Store
     from tuilab.lab.state import LabState
     from tuilab.presentation.painter import Pacing
@@ -242,7 +240,9 @@ def lab() -> int:
 
 
 def watched_program() -> int:
-    """Show the screen of `tuilab watch` in this terminal, for a program whose events the signals release."""
+    """Show the screen of `tuilab watch` in this terminal. The signals release the events of the watched
+    program.
+    """
     from tests.tui import watched
     from tuilab.lab.watch import Watching
     from tuilab.tui.app import run

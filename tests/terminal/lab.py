@@ -1,4 +1,4 @@
-"""The lab as a user starts it, `python -m tuilab`, in a separate terminal: keys, mouse, remaining
+"""The lab as a user starts it, with `python -m tuilab`, in a separate terminal: keys, mouse, remaining
 processes.
 """
 
@@ -30,7 +30,9 @@ COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0
 
 
 def environment(home: Path, term: str = "xterm-256color", **more: str) -> dict[str, str]:
-    """Return a fresh account's environment in a UTF-8 terminal of that kind; COLORTERM only if given."""
+    """Return the environment variables of a new account in a UTF-8 terminal of that kind. COLORTERM is set
+    only if given.
+    """
     kept = {k: v for k, v in os.environ.items() if k not in ("COLORTERM", "NO_COLOR", "TUILAB_ASCII", "TMUX")}
     own = {"TUILAB_DATA": knowing(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": term}
     return {**kept, "PYTHONPATH": str(REPOSITORY), **own, **more}
@@ -44,7 +46,7 @@ def opened(
     env: Mapping[str, str] | None = None,
     command: tuple[str, ...] = COMMAND,
 ) -> Iterator[Terminal]:
-    """Run a lab in a terminal, which is always closed at the end."""
+    """Run a lab in a terminal, and always close it at the end."""
     terminal = Terminal([*command, *words], env or environment(home), size, cwd=str(home))
     try:
         yield terminal
@@ -64,14 +66,14 @@ def scripted(
     given: Mapping[str, object] | None = None,
     **more: str,
 ) -> Iterator[Terminal]:
-    """Run a lab whose worker needs no TensorFlow, in that kind of terminal."""
+    """Run a lab in that kind of terminal, with a worker that needs no TensorFlow."""
     command = (*SCRIPTED, json.dumps(given or {}))
     with opened(home, size, env=environment(home, term, **more), command=command) as terminal:
         yield terminal
 
 
 def colours(terminal: Terminal) -> list[bytes]:
-    """Return the sequences in the output that set a colour."""
+    """Return the sequences in the output that set colours."""
     return [found[0] for found in COLOUR.finditer(bytes(terminal.sent))]
 
 
@@ -84,7 +86,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def left_of(groups: set[int]) -> list[str]:
-    """Return the processes that still run in these process groups."""
+    """Return the processes in these process groups that are still running."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         try:
@@ -96,7 +98,7 @@ def left_of(groups: set[int]) -> list[str]:
 
 
 def leave(terminal: Terminal, key: str = "q") -> None:
-    """Leave the lab with its key; it must exit normally and leave no worker behind."""
+    """Press the key that leaves the lab. The lab must exit normally and leave no worker behind."""
     groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
     assert groups, "there is no worker"
     terminal.press(key)

@@ -1,4 +1,4 @@
-"""The real program in a pseudo-terminal: its screen, the bytes it sends, its exit code."""
+"""The real program in a pseudo-terminal: its screen, the bytes that it sends, its exit code."""
 
 import contextlib
 import fcntl
@@ -25,10 +25,11 @@ COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
 
 
 class Terminal:
-    """A terminal with a program, whose output is read continuously and kept.
+    """A terminal in which a program runs.
 
-    controlling: whether this is the program's controlling terminal, so closing it sends HUP. answers: reply
-    to a request for the cursor position, as a real terminal does.
+    The program's output is read continuously and kept. controlling: True if this is the program's controlling
+    terminal, so that closing it sends HUP. answers: reply to a request for the cursor position, as a real
+    terminal does.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Terminal:
 
     @property
     def last_words(self) -> str:
-        """The text that was written after the screen was restored."""
+        """The text that the program wrote after it restored the screen."""
         after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
@@ -128,7 +129,9 @@ class Terminal:
         return all(word in text or word in message for word in words)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return how long it took. Raises TimeoutError with the screen."""
+        """Wait until a condition holds; return the seconds that this took. Raises TimeoutError, which
+        contains the screen.
+        """
         begun = time.monotonic()
         while not true():
             if time.monotonic() - begun > seconds:
@@ -137,12 +140,12 @@ class Terminal:
         return time.monotonic() - begun
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the words are on the screen; return how long it took."""
+        """Wait until the words are on the screen; return the seconds that this took."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait for the view Compare. On a busy host, the arm with the smallest median may not be the
-        fastest.
+        """Wait for the view Compare. On a busy host, the arm with the smallest median need not be the fastest
+        arm.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"
@@ -161,7 +164,7 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def hang_up(self) -> None:
-        """Drop the connection, as if the terminal were gone."""
+        """Close the connection, as if the terminal had disappeared."""
         if not self._gone.is_set():
             self._gone.set()
             self._reader.join(5)
@@ -173,14 +176,14 @@ class Terminal:
             os.kill(self.process.pid, number)
 
     def ended(self, seconds: float = PATIENCE_S) -> int:
-        """Wait for the program's end; return its exit code, negative for a signal. Raises TimeoutError."""
+        """Wait until the program has ended; return its exit code, negative for a signal. Raises TimeoutError."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"it has not ended within {seconds:g} s\n{self.text}") from None
 
     def close(self) -> None:
-        """Close the program and terminal."""
+        """Close the program and the terminal."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
             self.process.wait(10)
@@ -188,8 +191,8 @@ class Terminal:
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """Return the cell, counted from (0, 0), where these words begin on the screen, below the line that
-    contains `below`.
+    """Return the cell, counted from (0, 0), at which these words begin on the screen. Search below the line
+    that contains `below`.
     """
     lines = terminal.text.split("\n")
     first = next((y for y, line in enumerate(lines) if below in line), 0)

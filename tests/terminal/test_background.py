@@ -1,5 +1,5 @@
-"""If the connection drops, the run continues. A later lab shows its progress, and has the whole run at the
-end.
+"""If the connection drops, the run continues. A lab that starts later shows the progress, and has the whole
+run at the end.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's round count. Its name contains the word for which a lab searches the arguments
-of processes.
+"""The file with the worker's number of rounds. A lab searches the arguments of processes for a word that this
+name contains.
 """
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.terminal
 
 
 def played(name: str) -> list[str]:
-    """Return the text that a terminal shows at each marker of a saved film."""
+    """Return the text that a terminal shows at each marker of a saved recording."""
     head, *lines = (PICTURES / f"{name}.cast").read_text(encoding="utf-8").splitlines()
     assert (
         json.loads(head)["version"] == 2 and (json.loads(head)["width"], json.loads(head)["height"]) == SIZE
@@ -31,7 +31,7 @@ def played(name: str) -> list[str]:
 
 
 def words(shown: str) -> list[str]:
-    """Return the lines without scrollbars and distributions, because these are drawn in eighths of a cell."""
+    """Return the lines without scrollbars and distributions, which are drawn in eighths of a cell."""
     return [re.sub("[▁-█]", " ", line).rstrip() for line in shown.split("\n")]
 
 

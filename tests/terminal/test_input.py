@@ -1,4 +1,6 @@
-"""A terminal sends more input than anybody types. The lab survives, and reports the input that it dropped."""
+"""A terminal sends more input than a person can type. The lab survives, and reports the input that it
+dropped.
+"""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Kinds of terminals: with 256 colours, an ASCII-only console, without colour, too small, and resized."""
+"""Different terminals: with 256 colours, with ASCII only, without colour, too small, and resized."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.terminal
 
 
 def shown(terminal: Terminal) -> str:
-    """Show one run in several views and leave the lab; return every screen on the way."""
+    """Show one run in several views, and leave the lab; return every screen."""
     screens = []
     terminal.until(lambda: terminal.shows("ready") or terminal.shows("done,"), what="the lab at rest")
     terminal.press("r")

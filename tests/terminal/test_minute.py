@@ -1,4 +1,6 @@
-"""A short demonstration in a real terminal: by keys with a real worker, by mouse with a scripted one."""
+"""A short demonstration in a real terminal: with keys and a real worker, and with the mouse and a scripted
+worker.
+"""
 
 import contextlib
 import re
@@ -14,8 +16,7 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""Matches the first line while a run continues or after it has ended, because a small run may end between two
-checks.
+"""Matches the first line while a run continues or after it has ended: a small run may end between two checks.
 """
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
@@ -37,7 +38,7 @@ def slider(terminal: Terminal, name: str) -> str:
 
 
 def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:
-    """Wait until a run with that many samples has ended and is shown."""
+    """Wait until a run with that number of samples has ended and is on the screen."""
     terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
     terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")
@@ -45,8 +46,8 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Repeat an action until it has its effect, because events that arrive may move the focus or the target
-    of a click.
+    """Repeat an action until it takes effect. Events that arrive at the same time may move the focus or the
+    target of a click.
     """
     for _ in range(3):
         act()
@@ -57,7 +58,7 @@ def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[]
 
 
 def closed(terminal: Terminal, words: str) -> None:
-    """Press Escape alone, and wait until the thing that it closes has disappeared."""
+    """Press Escape alone, and wait until the page that it closes has disappeared."""
     terminal.press(ESCAPE)
     terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 

@@ -1,4 +1,4 @@
-"""The lab in typical remote use: reached through real ssh, inside tmux, with a real worker."""
+"""The lab as people use it remotely: over real ssh, inside tmux, with a real worker."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.real_worker, pytest.mark.timeout
 
 @pytest.fixture
 def tmux(tmp_path: Path):
-    """Return the command for a separate tmux server, which is stopped afterwards."""
+    """Return the command for a separate tmux server, which the fixture stops afterwards."""
     program = shutil.which("tmux")
     if program is None:
         pytest.skip("tmux is not installed")

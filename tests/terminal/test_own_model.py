@@ -1,4 +1,4 @@
-"""A model file, opened and measured in a real terminal by keys only."""
+"""A model file is opened and measured in a real terminal, with keys only."""
 
 import subprocess
 import sys

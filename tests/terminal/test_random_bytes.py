@@ -1,7 +1,7 @@
 """Random bytes on the lab's terminal during a run: the lab survives, and the run ends with all its rounds.
 
-Short by default; `--long` sends two thousand inputs, and as many random mouse reports. These exclude keys and
-clicks that end the lab or the run.
+Short by default; `--long` sends two thousand inputs, and as many random mouse reports. The inputs exclude
+keys and clicks that end the lab or the run.
 """
 
 import random
@@ -36,8 +36,8 @@ def strings(rng: random.Random, count: int):
 
 
 def mouse(rng: random.Random, count: int):
-    """Yield mouse reports, fifty at a time: moves and wheels anywhere, presses and drags over the plot,
-    invalid ones.
+    """Yield mouse reports, fifty at a time: moves and wheel turns anywhere, presses and drags over the plot,
+    invalid reports.
     """
     for _ in range(count):
         reports = []

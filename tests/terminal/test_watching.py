@@ -1,4 +1,4 @@
-"""A user's program, watched in a real terminal: its screen and keys, and its exit code."""
+"""A user's program is watched in a real terminal: its screen, its keys and its exit code."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ while time.monotonic() < end:
 
 @contextmanager
 def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iterator[Terminal]:
-    """Run a program in the lab in a terminal, with its temporary files in `folder`."""
+    """Run a program in the lab in a terminal. Its temporary files go to `folder`."""
     (folder / "train.py").write_text(text)
     env = environment(folder, TMPDIR=str(folder), TF_CPP_MIN_LOG_LEVEL="3")
     command = (sys.executable, "-m", "tuilab", "watch", "--", sys.executable, "train.py")
@@ -55,7 +55,7 @@ def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iter
 
 
 def left(folder: Path) -> list[str]:
-    """Return the files that watching left in its folder of temporary files."""
+    """Return the temporary files that watching left in its folder."""
     return [name for name in os.listdir(folder) if name.startswith(("tuilab-watch", "window"))]
 
 
@@ -77,7 +77,9 @@ def test_a_watched_program_takes_input_and_is_stopped(tmp_path: Path) -> None:
 
 
 def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual; its page is printed at its end."""
+    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed when
+    the program ends.
+    """
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
         terminal.press("q")
@@ -94,7 +96,9 @@ def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Pat
 
 
 def test_a_program_opened_in_the_lab_keeps_the_terminal_after_it(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual; its page is printed at its end."""
+    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed when
+    the program ends.
+    """
     (tmp_path / "train.py").write_text(ASKS)
     with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
         terminal.see("ready")
@@ -130,7 +134,7 @@ def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.S
 
 @pytest.mark.slow
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
-    """The first steps appear soon after they happen, followed by the results from a profiler window."""
+    """The first steps appear soon after they happen. The results of a profiler window follow."""
     with watching(tmp_path, TRAINS) as terminal:
         terminal.see("• step")
         terminal.see("compute on CPU", "profiling")
@@ -146,7 +150,7 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """An unmodified Keras `fit` provides its whole training step, with the batch size as a slider."""
+    """An unmodified Keras `fit` provides its whole training step. The batch size becomes a slider."""
     text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
     with watching(tmp_path, text, (80, 24)) as terminal:
         terminal.see("Keras step takes")

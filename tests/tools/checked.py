@@ -31,7 +31,7 @@ KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")
 
 
 class Said(msgspec.Struct, frozen=True, order=True):
-    """A finding, or a preset's parameters (`code` is "preset"), as it appears in a record."""
+    """A finding, or the parameters of a preset (`code` is "preset"), as a record contains it."""
 
     path: str
     line: int
@@ -77,7 +77,7 @@ def _signed(gone: list[Said], came: list[Said]) -> Iterator[tuple[str, Said]]:
 
 
 class Label(msgspec.Struct, frozen=True):
-    """A line of a file of labels."""
+    """One line of a file of labels."""
 
     path: str
     line: int
@@ -97,8 +97,8 @@ def fits(label: Label, finding: Said) -> bool:
 
 
 def score(findings: list[Said], known: list[Label]) -> tuple[dict[str, Counter[str]], list[Said]]:
-    """Return, by code, the labelled faults, the reported ones, and findings by verdict; also the findings
-    without a label.
+    """Return, by code, the number of labelled faults, of reported faults, and of findings by verdict. Also
+    return the findings without a label.
     """
     of = {label.path for label in known}
     by_path: dict[str, list[Label]] = defaultdict(list)

@@ -17,8 +17,8 @@ FIRST_COMMIT_CHECKED = "2026-11-27"
 EXEMPT = re.compile(
     r"/data/|__snapshots__|docs/formats\.md|\w+/benchmarks/.*\.md|tests/tools/(test_)?prose\.py"
 )
-"""Files that are not checked: data, generated pages, recorded figures, and the list of banned
-words itself.
+"""Files that are not checked: data, generated pages, recorded figures, and the files that contain the banned
+words.
 """
 BANNED = re.compile(
     r"\b((?:told|beside|anew)(?! apart|:)|nought|befalls?|whoever|likewise|so many|mend(?:s|ed|ing)?|bears|gone? on with|dear ones?|"
@@ -62,7 +62,7 @@ def faults(path: Path) -> Iterator[str]:
 
 
 def git(*words: str) -> list[str]:
-    """Return the lines that Git prints; none outside a clone."""
+    """Return the lines that Git prints; empty outside a clone."""
     return subprocess.run(["git", *words], capture_output=True, text=True).stdout.splitlines()
 
 

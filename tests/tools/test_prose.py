@@ -1,4 +1,4 @@
-"""The prose check finds the faults that it should, and no others."""
+"""The prose check finds the faults that it should find, and no others."""
 
 from pathlib import Path
 

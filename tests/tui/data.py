@@ -1,4 +1,4 @@
-"""Runs with realistic figures from the script, for the gallery and the widget tests."""
+"""Runs with realistic figures from the scripted runner, for the gallery and the widget tests."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -49,9 +49,7 @@ def events(
     scale: float = 1.0,
     seed: str = "",
 ) -> Iterator[Event]:
-    """Yield a run's events from start to end. scale: factor by which its arms are slower than those of the
-    script.
-    """
+    """Yield the events of a whole run. scale: factor by which its arms are slower than in the script."""
     sweep = Sweep(axes=axes, refine=False) if axes else None
     request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
     return chain.from_iterable(Script(request, machine, rounds, scale=scale, seed=seed).batches())
@@ -66,14 +64,14 @@ def folded(told: Iterable[Event]) -> RunState:
 
 
 def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: bool = True) -> RunState:
-    """Return a run after that many rounds; without `gpu`, its GPU arms are unavailable."""
+    """Return the state of a run after that number of rounds. Without `gpu`, its GPU arms are unavailable."""
     told = events(rounds, run, scale=scale, machine=MACHINE if gpu else CPU_MACHINE)
     return folded(event for event in told if isinstance(event, FIGURES))
 
 
 @cache
 def run_result(*, gpu: bool = True) -> RunResult:
-    """Return a sweep along samples with a crossover, or a sweep of CPU arms only."""
+    """Return a sweep over samples with a crossover, or a sweep of CPU arms only."""
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
     claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11× slower")
@@ -88,7 +86,7 @@ def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
 
 @cache
 def map_result() -> RunResult:
-    """Return the result of a sweep over samples and batch, with one cell not measured."""
+    """Return the result of a sweep over samples and batch in which one cell was not measured."""
     axes = (Axis("samples", tuple(2**n for n in range(8, 21, 2))), Axis("batch", (1, 4, 16, 64)))
     result = summarise(folded(events(axes=axes, arms=(ARMS[1], ARMS[4]))))
     *points, last = result.points
@@ -98,8 +96,8 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Return rows as in a large graph: most on the requested device, some elsewhere, some copies, some
-    folded.
+    """Return rows as in a large graph: most ops on the requested device, some on another, some copies, some
+    folded ops.
     """
     row = PlacementRow(
         arm=ARMS[4].id, node="", op="", kind="op", device="GPU:0", to="", memory="", dtype="float32",
@@ -127,7 +125,7 @@ def placement_rows(count: int) -> list[PlacementRow]:
 
 
 def log_lines() -> list[Log]:
-    """Return a few lines as TensorFlow writes them."""
+    """Return a few log lines as TensorFlow writes them."""
     return [
         Log(text="Could not find cuda drivers on your machine, GPU will not be used.", level="info"),
         Log(
@@ -164,7 +162,7 @@ def profile(count: int) -> Profile:
 
 
 def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
-    """Return a busy host, with a GPU or the reason why there is none."""
+    """Return a sample of a busy host, with a GPU or with the reason why it has none."""
     rng = random.Random(2)
     h200 = GpuSample(
         index=0, name="NVIDIA H200", use=0.37, memory_use=0.11,

@@ -54,7 +54,7 @@ SENTENCE = (
 
 
 def sliders() -> Iterable[Widget]:
-    """Return sliders for the STFT's own parameters, with marks, a crossover, a bound, notes, and a device
+    """Return sliders for the parameters of the STFT, with marks, a crossover, a bound and notes, and a device
     slider.
     """
     values = {p.name: p.default for p in DECLARATION.parameters}
@@ -73,7 +73,7 @@ def sliders() -> Iterable[Widget]:
 
 
 def answers() -> Iterable[Widget]:
-    """Return answers with each verdict, and without one."""
+    """Return answers with each verdict, and one without a verdict."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
         panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
@@ -83,7 +83,7 @@ def answers() -> Iterable[Widget]:
 
 
 def device() -> Iterable[Widget]:
-    """Return the telemetry of a GPU server that has been running for a while."""
+    """Return the device figures of a GPU server that has been running for a while."""
     yield VerticalScroll(panel := DevicePanel())
     samples = []
     for step in range(40):
@@ -167,7 +167,7 @@ class Gallery(App[None]):
         await self.show(self.first)
 
     async def show(self, name: str) -> None:
-        """Replace the page with the named one, and focus its first focusable widget."""
+        """Replace the page with the named page, and focus its first focusable widget."""
         box = self.query_one(Vertical)
         box.border_title = name.capitalize()
         await box.remove_children()

@@ -1,4 +1,4 @@
-"""A history with a fixed set of runs, for the tests and pictures of its page."""
+"""A history with fixed runs, for the tests and pictures of the history page."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def run_events(
     status: str = "ok",
     **values: int,
 ) -> Iterator[e.Event]:
-    """Yield the events of a run with realistic figures; without a GPU, its GPU arms are unavailable."""
+    """Yield the events of a run with realistic figures. Without a GPU, its GPU arms are unavailable."""
     scenario = Scenario("stft", {**data.SCENARIO.parameters, **SMALL, **values})
     for event in data.events(
         rounds,
@@ -62,8 +62,8 @@ NEWER = msgspec.structs.replace(data.MACHINE, tensorflow="2.22.0")
 
 
 def some(folder: Path) -> Store:
-    """Add seven runs of two machines to the history: tagged, noted, pinned, imported, stopped, and slower
-    than others.
+    """Add seven runs of two machines to the history. Some are tagged, noted, pinned, imported or stopped, and
+    one is slower than the others.
     """
     store = Store.open(folder)
     answer = "CPU graph is fastest: 0.346 ms [0.342 0.349]. GPU graph 0.582 ms, 1.68× slower."

@@ -1,4 +1,4 @@
-"""The lab with a scripted runner, a stopped clock and its own presets, so that it is the same on every
+"""The lab with a scripted runner, a stopped clock and its own presets. It is therefore the same on every
 machine.
 """
 
@@ -67,10 +67,11 @@ def lab(
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """Run the app on a screen of that size, filled and idle. messages: show messages in the corner.
+    """Run the app on a screen of that size, filled and idle.
 
-    each: paint every report of a run, so that axes, which only grow, grow the same way each time; otherwise,
-    only the first two reports and the last are painted, as for a fast run.
+    messages: show messages in the corner. each: paint every report of a run. Axes only grow, so they then
+    grow the same way each time. Without `each`, only the first two reports and the last report are painted,
+    as in a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -84,7 +85,7 @@ async def opened(
 
 
 PATIENCE_S = 30.0
-"""Seconds after which the lab counts as hung; a busy machine may delay it by some seconds."""
+"""Seconds after which the lab counts as hung. A busy machine may delay it by some seconds."""
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
@@ -99,7 +100,7 @@ async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
 
 
 async def rest(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until no run except a held one is in progress, no message waits and everything is painted."""
+    """Wait until no run is in progress (except a held run), no message waits, and everything is painted."""
     quiet, end = 0, time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         quiet = quiet + 1 if await handled(app) and still(app) else 0
@@ -118,7 +119,7 @@ def still(app: TestLab) -> bool:
 
 
 async def press(pilot: Pilot[int], app: TestLab, keys: str | Iterable[str]) -> None:
-    """Press keys, separated by blanks or one by one, each once the lab is idle."""
+    """Press keys, separated by blanks or one by one. Wait until the lab is idle before each key."""
     for key in keys.split() if isinstance(keys, str) else keys:
         await pilot.press(key)
         await rest(pilot, app)

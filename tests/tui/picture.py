@@ -1,4 +1,4 @@
-"""Turns a screen into text: its characters, followed by the colours of each line."""
+"""Turns a screen into text: first its characters, then the colours of each line."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,9 @@ def lines(app: App[object]) -> list[list[Segment]]:
 
 
 def picture(app: App[object]) -> str:
-    """Return every line, then its styles as runs (`a12b3`: 12 cells of style a, 3 of b), then the styles."""
+    """Return every line, then the styles of each line as runs (`a12b3`: 12 cells in style a, 3 in b), then
+    the meaning of the styles.
+    """
     names: dict[str, str] = {}
     out = []
     for segments in lines(app):
@@ -28,7 +30,7 @@ def picture(app: App[object]) -> str:
 
 
 def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
-    """Yield consecutive cells with the same style."""
+    """Yield each run of consecutive cells with the same style."""
     last, count = "", 0
     for segment in segments:
         style = describe(segment.style)
@@ -42,7 +44,7 @@ def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
 
 
 def describe(style: Style | None) -> str:
-    """Return foreground, background and attributes."""
+    """Return the foreground, background and attributes of a style."""
     if style is None:
         return "plain"
     words = [style.color.name if style.color else "-", style.bgcolor.name if style.bgcolor else "-"]
@@ -51,6 +53,6 @@ def describe(style: Style | None) -> str:
 
 
 def name(index: int) -> str:
-    """Return `a` … `z`, `aa` …"""
+    """Return the nth name: `a` … `z`, `aa` …"""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]

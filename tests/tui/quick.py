@@ -1,5 +1,5 @@
-"""Speeds up Textual for tests: style sheets are read once per process, and waits end when nothing
-is pending.
+"""Speeds up Textual for tests: each process reads the style sheets only once, and waits end when nothing is
+pending.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """Style sheet rules for one set of variables. `clear` does nothing, so that apps with other variables
-    cannot remove them.
+    """The rules of the style sheets for one set of variables. `clear` does nothing, so that apps with other
+    variables cannot remove them.
     """
 
     def clear(self) -> None:
@@ -25,16 +25,14 @@ parse = Stylesheet.parse
 
 
 def parsed_once(sheet: Stylesheet) -> None:
-    """Cache the parsed rules, because an app spends most of its startup on rules that every app of the
-    process shares.
-    """
+    """Cache the parsed rules. An app spends most of its startup on rules that all apps of the process share."""
     sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
     parse(sheet)
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and up to a second on a busy
-    machine.
+    """Replace Textual's wait for an idle processor. That wait takes at least 20 ms, and up to a second on a
+    busy machine.
     """
     try:
         await handled(active_app.get())
@@ -43,7 +41,7 @@ async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
 
 
 async def handled(app: App[object]) -> bool:
-    """Wait until every message is handled and its changes are painted; return whether that took less than
+    """Wait until every message is handled and its changes are painted. Return True if this took less than
     half a second.
     """
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The lab with real runs, recorded by `tuilab history save`, for README's pictures.
+"""The lab with real runs, recorded by `tuilab history save`, for the pictures in the README.
 
 `python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
 stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
@@ -28,7 +28,7 @@ from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.themes import DARK, LIGHT
 
 TOGETHER = 8
-"""Number of rounds that arrive at once. Each arrival is painted."""
+"""Number of rounds that arrive together. Each arrival is painted."""
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
@@ -53,7 +53,7 @@ def events_of(name: str) -> list[Event]:
 
 
 class RecordedRunner(ScriptedRunner):
-    """Answers every run with the recorded one, every sweep with the recorded sweep."""
+    """Answers every run with the recorded run, and every sweep with the recorded sweep."""
 
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         events = [
@@ -73,7 +73,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """Return the lab on the recordings' host, in its state at that time."""
+    """Return the lab on the host of the recordings, in the state it had then."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))
@@ -89,7 +89,9 @@ def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> Test
 
 
 async def draw(app: TestLab) -> dict[str, str]:
-    """Return each main view as SVG, by name; the first one also in the light theme, as `live-light`."""
+    """Return each main view as SVG, by name. The first view is also drawn in the light theme, as
+    `live-light`.
+    """
     out = {}
     async with opened(app, USUAL, each=True) as pilot:
         for name, keys, size in VIEWS:
@@ -104,7 +106,7 @@ async def draw(app: TestLab) -> dict[str, str]:
 
 
 class Program(msgspec.Struct):
-    """A program as it was watched."""
+    """A recorded program: its page, its steps and its output."""
 
     page: Page
     steps: list[tuple[int, float]]
@@ -146,7 +148,7 @@ async def draw_all(home: Path, put: Callable[[object, str, object], None]) -> di
 
 
 def words_of(svg: str) -> list[str]:
-    """Return the text of a picture, piece by piece."""
+    """Return the text of a picture in pieces."""
     return re.findall(r">([^<]+)</text>", svg)
 
 

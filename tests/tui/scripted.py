@@ -1,4 +1,4 @@
-"""A runner without a process that plays synthetic events, the same ones each time."""
+"""A runner without a process. It plays the same synthetic events each time."""
 
 import asyncio
 import itertools
@@ -79,9 +79,9 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Return an arm's seconds per call.
+    """Return the seconds per call of an arm.
 
-    A CPU takes less time to start, a GPU less per sample, and copies take extra time.
+    A CPU takes less time to start, a GPU takes less time per sample, and copies take additional time.
     """
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
@@ -89,7 +89,7 @@ def cost(arm: Arm, samples: int) -> float:
 
 
 class Script:
-    """The events of a run in batches. A worker would send each batch in one write."""
+    """The events of a run in batches. A real worker would send each batch in one write."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class Script:
         seed: str = "",
         failing: Collection[str] = (),
     ) -> None:
-        """scale: factor by which the arms are slower. seed: selects other samples for the same scenario.
+        """scale: factor by which the arms are slower.
 
-        failing: the modes whose arms raise.
+        seed: selects other samples for the same scenario. failing: the modes whose arms raise an error.
         """
         self._request, self._machine, self._count, self._scale = request, machine, rounds, scale
         self._rng = random.Random(repr(sorted(request.scenario.parameters.items())) + seed)
@@ -189,7 +189,7 @@ class Script:
 
 
 def phases(arm: Arm, total: float) -> dict[str, float]:
-    """Return a call's time, divided into typical parts."""
+    """Return the time of a call, divided into typical parts."""
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
@@ -253,8 +253,8 @@ FORECAST = ScenarioExplanation(
 class ScriptedRunner:
     """Plays scripts at the pace of the event loop.
 
-    hold: pause a run after that many rounds until it is cancelled or released. warm: become ready without
-    being asked.
+    hold: number of rounds after which a run pauses until it is cancelled or released. warm: become ready
+    without a request.
     """
 
     def __init__(
@@ -275,7 +275,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """For each function, the arguments whose shapes must be given first."""
+        """For each function, the arguments whose shapes the user must give first."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}

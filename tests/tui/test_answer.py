@@ -1,4 +1,6 @@
-"""The answer opens to its full text; the first screen asks a question; arms that did not run take one row."""
+"""The answer opens to its full text. The first screen asks a question. Arms that did not run take one row
+together.
+"""
 
 import re
 
@@ -216,7 +218,7 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
 
 
 async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
-    """At some widths, the whole answer would fit on three lines if there were no tag."""
+    """At some widths, the whole answer would fit on three lines without the tag."""
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")

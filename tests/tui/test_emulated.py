@@ -1,4 +1,6 @@
-"""No line of a screen calls a claim confirmed or refuted on an emulated GPU without the word EMULATED."""
+"""A line of a screen that calls a claim confirmed or refuted on an emulated GPU always contains the word
+EMULATED.
+"""
 
 import re
 from pathlib import Path
@@ -19,7 +21,7 @@ WORDS = re.compile(r"\b(confirmed|refuted)\b", re.IGNORECASE)
 
 
 def bare(shown: str) -> list[str]:
-    """Return the lines that show a verdict without the word EMULATED."""
+    """Return the lines that show a verdict but not the word EMULATED."""
     return [line for line in shown.splitlines() if WORDS.search(line) and EMULATED not in line]
 
 

@@ -1,4 +1,4 @@
-"""Measuring a document's claims in the lab: verdicts arrive one by one, and the user can stop, continue and
+"""The lab measures the claims of a document. Verdicts arrive one by one, and the user can stop, continue and
 save the fact check.
 """
 

@@ -20,7 +20,7 @@ def words(app) -> str:
 
 
 async def at_each_size(pilot, app) -> list[str]:
-    """Return the screen's text at each size, largest last."""
+    """Return the text of the screen at each size, with the largest size last."""
     lines = []
     for size in SIZES:
         await pilot.resize_terminal(*size)

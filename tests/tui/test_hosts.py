@@ -1,5 +1,5 @@
-"""Other hosts in the lab: their positions on the device slider, their workers' messages, and the page that
-adds a host.
+"""Other hosts in the lab: their positions on the device slider, the messages of their workers, and the page
+that adds a host.
 """
 
 import re
@@ -130,7 +130,7 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """Return a multi-host runner whose first host is this machine. A fake worker behaves according to its
+    """Return a multi-host runner whose first host is this machine. Each fake worker behaves according to its
     host's name.
     """
 
@@ -141,7 +141,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Return a multi-host runner for which every host is this machine, in a different environment."""
+    """Return a multi-host runner whose hosts are all this machine, each in a different environment."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

@@ -38,7 +38,7 @@ async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
 
 
 def other_keys(folder: Path) -> dict[str, str]:
-    """Give each action a unique key in the user's keymap file; return the keys by action id."""
+    """Give each action a unique key in the user's keymap file; return the key of each action by its id."""
     others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
     lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
     (folder / "keymap.toml").write_text(f"[keys]\n{lines}")
@@ -46,8 +46,8 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """Return the screen's text, after checking that the screen and its help show the key of every action and
-    no other keys.
+    """Check that the screen and its help show the key of every action and no other keys; return the screen's
+    text.
     """
     help = page(app.screen, app.keymap)
     prose = help.partition("## Keys")[0]
@@ -70,7 +70,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""The actions that open a page, each with the actions that open a further page over it."""
+"""The actions that open a page, each with the actions that open another page from there."""
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
-"""Keys mean the same wherever the focus is: digits choose views, j and k move, / filters, enter edits a
-slider.
+"""Keys have the same meaning wherever the focus is: digits choose views, j and k move, / filters, enter edits
+a slider.
 """
 
 import importlib

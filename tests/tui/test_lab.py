@@ -1,4 +1,4 @@
-"""The main screen by keys, with a scripted worker."""
+"""The main screen, controlled by keys, with a scripted worker."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def lab_state(app):
 
 
 def measured(app) -> list[int]:
-    """Return the size of each requested run."""
+    """Return the size that each run requested."""
     return [request.scenario.parameters["samples"] for request in app.runner.measured]
 
 
@@ -159,7 +159,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
 async def test_the_screen_never_waits_for_the_worker(tmp_path):
     """Everything works before the worker is ready.
 
-    A run that was requested starts once it is ready, and can be stopped before.
+    A requested run starts once the worker is ready, and can be stopped before that.
     """
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:

@@ -1,4 +1,4 @@
-"""Output to the terminal, and notifications in its corner."""
+"""Output to the terminal, and messages in its corner."""
 
 import io
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def test_a_paint_equal_to_the_last_is_not_sent():
 async def test_a_message_that_expires_during_a_key_press_changes_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Whenever Textual checks its notifications, it drops expired ones, even during an iteration
+    """Whenever Textual checks its notifications, it drops the expired ones, even while other code iterates
     over them.
     """
     looks: Iterator[bool] = iter((False, False))

@@ -1,4 +1,6 @@
-"""A model's layers below the phases, for the arm under the cursor, with the time outside layers."""
+"""The layers of a model are shown below the phases, for the arm under the cursor, with the time outside
+layers.
+"""
 
 from pathlib import Path
 

@@ -1,6 +1,4 @@
-"""Following a run costs no more as the run grows, and a long run is summarised outside the screen's
-thread.
-"""
+"""Showing a run costs no more as the run grows. A long run is summarised outside the screen's thread."""
 
 import asyncio
 import sys
@@ -29,8 +27,8 @@ ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
 """Numbers of rounds at which the cost is compared.
 
-Just before each number is reached, the cheapest of five rounds counts, because the garbage collector may run
-during one.
+The cheapest of the five rounds before each number counts, because the garbage collector may run during one of
+them.
 """
 
 
@@ -54,7 +52,7 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Count the functions called inside the context, including C functions: a measure of work independent of
+    """Count the functions called in the context, including C functions. This measures work independently of
     the clock.
     """
     count = 0

@@ -1,4 +1,4 @@
-"""Opening a document, a preset file, a recording, user code."""
+"""Opens a document, a preset file, a recording, and user code."""
 
 import json
 import re
@@ -242,7 +242,9 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 @pytest.mark.parametrize("rerun", [True, False])
 async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
-    """Until the code is loaded, the screen shows another preset, but the request is for the user's code."""
+    """Until the code is loaded, the screen still shows another preset, but the request is for the user's
+    code.
+    """
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare
     monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
@@ -511,7 +513,7 @@ async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_pat
 
 
 async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_checked(tmp_path: Path):
-    """If a file fits several uses, all are offered, the most likely first."""
+    """If a file can be opened in several ways, all are offered, the most likely way first."""
     script = tmp_path / "train.py"
     script.write_text(
         "import time\nimport tensorflow as tf\n"

@@ -1,4 +1,4 @@
-"""The pages over the main screen: help, palette, copy, export, replay, jump, why."""
+"""The pages on top of the main screen: help, palette, copy, export, replay, jump, why."""
 
 import asyncio
 import itertools
@@ -208,7 +208,7 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
 
 
 def lines_of(widget):
-    """Return the text of a widget in one line, without the cursor that it shows when focused."""
+    """Return the text of a widget as one line, without the cursor that it shows when focused."""
     lines = (widget.render_line(y).text.replace("▸", " ") for y in range(widget.size.height))
     return " ".join(" ".join(lines).split())
 

@@ -1,5 +1,6 @@
-"""Every view at two sizes with a run, and the theme colours once. `--snapshot-update` renews the pictures
-after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
+"""Pictures of every view with a run at two sizes, and of the theme colours. `--snapshot-update` renews the
+pictures after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both
+themes.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The race of bars between arms, including recordings from other machines."""
+"""The race between arms, drawn as bars, also with recordings from other machines."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""README's pictures match the app with the recorded runs. `python -m tests.tui.recorded` renews them."""
+"""The README's pictures match the app with the recorded runs. `python -m tests.tui.recorded` renews them."""
 
 from pathlib import Path
 

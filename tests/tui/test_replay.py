@@ -1,4 +1,4 @@
-"""A replay by its keys: pause, step, seek, speed; no accidental key replaces it."""
+"""The keys of a replay: pause, step, seek, speed. No key replaces the replay by accident."""
 
 import asyncio
 import subprocess
@@ -21,7 +21,7 @@ ROUNDS = 20
 
 
 async def recorded(pilot, app):
-    """Measure a run, replay it, pause it; return the replay."""
+    """Measure a run, replay it, and pause; return the replay."""
     await press(pilot, app, "r")
     made = app.screen.lab
     made.state.put_away()
@@ -90,7 +90,7 @@ async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
 
 
 async def test_rounds_are_replayed_at_the_chosen_speed():
-    """Compares the same gaps at two speeds, as a ratio within one run."""
+    """Compares the same pauses between rounds at two speeds, as a ratio within one run."""
     request = LabState(settings=choose(find_preset(str(PRESETS / "stft-small.toml")))).request("quick")
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
 
@@ -116,7 +116,7 @@ async def test_rounds_are_replayed_at_the_chosen_speed():
 
 
 async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
-    """The sliders belong to another preset, as for a user model that was not opened."""
+    """The sliders belong to another preset, as if the user's model had not been opened."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await recorded(pilot, app)
@@ -133,7 +133,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
 
 
 async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
-    """The first `r` shows the rest of the replay, so that nothing is measured twice."""
+    """The first `r` shows the rest of the replay, so that no round is measured twice."""
     app = lab(tmp_path, rounds=ROUNDS, hold=6)
     async with opened(app) as pilot:
         state = app.screen.lab.state
@@ -159,7 +159,7 @@ async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
 
 
 def test_an_unopened_views_key_is_named_in_a_sentence():
-    """A sweep's steps name a key of the Sweep view, which may not have been opened yet."""
+    """The steps of a sweep name a key of the view Sweep, which may not have been opened yet."""
     words = "from tuilab.tui.keys import worded; print(worded('{sweep.measure} {view-sweep}', {}))"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["enter", "3"]

@@ -22,10 +22,10 @@ KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
 """Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would
-add more than that.
+add more objects.
 """
 POOLED = ("tasks", "files", "threads")
-"""Resources that are pooled, so their number varies."""
+"""Resources that come from pools, so their number varies."""
 PAGES = (
     ("a", "escape"),
     ("question_mark", "escape"),
@@ -39,7 +39,7 @@ PAGES = (
 
 
 def held() -> Counter[str]:
-    """Count live objects of the kinds that runs and pages create, and the process's open resources."""
+    """Count the live objects of the kinds that runs and pages create, and the open resources of the process."""
     gc.collect()
     found: Counter[str] = Counter()
     for thing in gc.get_objects():
@@ -90,7 +90,7 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Reads are counted in instructions of SQLite's virtual machine; reading every run would take many
+    """Reads are counted in instructions of SQLite's virtual machine. Reading every run would take many
     instructions.
     """
     steps = 0
@@ -121,8 +121,8 @@ async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path,
 
 
 def test_a_long_history_is_not_kept_in_memory(tmp_path):
-    """Each of the lab's connections used to keep up to 16 MB of the history, so some hundred runs
-    took 32 MB.
+    """Each of the lab's connections used to keep up to 16 MB of the history, so a few hundred runs took 32
+    MB.
     """
     used = getattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_memory_used", None)
     if used is None:

@@ -1,4 +1,4 @@
-"""Slider and curve move together, and panels can be maximised."""
+"""The slider and the curve move together, and panels can be maximised."""
 
 import msgspec
 import pytest

@@ -1,4 +1,6 @@
-"""A wait during a run shows its duration, once a second, without painting the run again."""
+"""While a run waits, the screen shows for how long, and updates this once a second without painting the run
+again.
+"""
 
 import asyncio
 import re
@@ -20,7 +22,7 @@ from tuilab.presentation.status import status
 
 
 def begun() -> LabState:
-    """Return a state whose run has just started, without further events."""
+    """Return the state of a run that has just started, without further events."""
     made = lab_state()
     play(made, stop_after=1)
     return made
@@ -164,7 +166,7 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Until then, failures are shown only as a number, as they are with figures; a key shows the reason."""
+    """Until then, only the number of failures is shown, as it is with figures. A key shows the reason."""
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -189,7 +191,9 @@ async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
 async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The subject is shortened first, and the title next, but never the confidence or the stop key."""
+    """To save space, the line shortens the subject first and the title next, but never the precision or the
+    stop key.
+    """
     badge = f"busy host, {'two speeds, ' * (width > 60)}± 14% (wanted ± 2%)"
     app = lab(tmp_path)
     async with opened(app, (width, 24)) as pilot:

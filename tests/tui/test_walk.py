@@ -1,5 +1,5 @@
-"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes causes no failure, and every
-page can be left.
+"""A random walk over all pages by keys, clicks, drags, wheel turns, resizes and pastes causes no failure, and
+every page can be left.
 
 Short by default; `--long` uses more seeds. A failed step is reported with those before it.
 `TUILAB_WALK=FIRST:LAST:STEPS` walks only these seeds, excluding the last; `TUILAB_WALK_REAL=MINUTES[:FIRST]`
@@ -55,7 +55,7 @@ PASTES = (
 FIRST = LabScreen, WatchScreen
 """Screens from which the lab can be left."""
 RESTS = 12
-"""Maximum number of times that Escape is pressed to leave everything."""
+"""Maximum number of Escape presses to leave all pages."""
 OWN = """\
 import tensorflow as tf
 
@@ -70,11 +70,11 @@ def backward(batch: int = 32):
 """
 NO_HOST = "this host name is unknown"
 LEG_S = 300.0
-"""Seconds after which another seed starts with a new worker."""
+"""Seconds after which the walk continues with another seed and a new worker."""
 
 
 class WalkedRunner(ScriptedRunner):
-    """A runner that also accepts other hosts, each like this one."""
+    """A runner that also accepts other hosts. Each host behaves like this one."""
 
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
@@ -82,7 +82,7 @@ class WalkedRunner(ScriptedRunner):
 
 
 class Walk:
-    """The steps of one seed in a lab. Each starts after the previous one was handled."""
+    """The steps of one seed in a lab. Each step starts after the previous step was handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
@@ -113,7 +113,7 @@ class Walk:
         await self.pilot.press(*keys)
 
     async def offered(self) -> None:
-        """Press a key that the key bar offers. It must not cause an error."""
+        """Press a key that the key bar offers. The key must not cause an error."""
         found = [
             binding.binding
             for binding in self.app.screen.active_bindings.values()
@@ -145,7 +145,7 @@ class Walk:
         await self.pilot.click(offset=at, times=times)
 
     async def drag(self) -> None:
-        """Drag from one place past another, and release."""
+        """Drag from one place to another, and release the button."""
         begun, end = self.place(), self.place()
         self.last.append(f"drag {begun} {end}")
         post, button = self.pilot._post_mouse_events, {"button": 1}
@@ -171,7 +171,7 @@ class Walk:
         await handled(self.app)
 
     async def leave(self) -> None:
-        """Press Escape until the lab is shown, from any page."""
+        """Press Escape until the lab is shown. This must work from any page."""
         pages = [type(screen).__name__ for screen in self.app.screen_stack]
         for _ in range(RESTS):
             if isinstance(self.app.screen, FIRST) or self.app.leaving:
@@ -193,8 +193,8 @@ def heed(wrong: list[BaseException | str], put: Any) -> None:
 
 
 async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
-    """Walk while `more(steps)` is true; return the number of steps. Raises failures, with the steps that led
-    there.
+    """Walk while `more(steps)` is true; return the number of steps. If a step fails, raise an error that
+    lists the steps before it.
     """
     asyncio.get_running_loop().set_exception_handler(
         lambda loop, found: wrong.append(found.get("exception") or found["message"])
@@ -215,8 +215,8 @@ async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
 
 
 async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk that many steps; return the number of steps until the lab was left. Raises failures, with the
-    steps that led there.
+    """Walk that many steps; return the number of steps until the lab was left. If a step fails, raise an
+    error that lists the steps before it.
     """
     rng, wrong = random.Random(~seed), list[BaseException | str]()
     heed(wrong, put)
@@ -259,7 +259,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """Run the lab as a user has it, with the shipped presets and its own history."""
+    """Run the lab as a user runs it, with the shipped presets and its own history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -269,7 +269,7 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk like `walk` for some minutes or until `end`, no faster than runs can start."""
+    """Walk like `walk`, for some minutes or until `end`. Walk no faster than runs can start."""
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
     async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):
@@ -290,7 +290,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
 
 def prepare() -> None:
-    """Create files to open in this folder."""
+    """Create files in this folder that the lab can open."""
     Path("article.md").write_text(DOCUMENT)
     Path("timed.md").write_text(TIMED)
     Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")

@@ -1,4 +1,4 @@
-"""A watched program on the screen: its contents, its keys, and why a part of it is empty."""
+"""The screen of a watched program: its contents, its keys, and why a part of it is empty."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -153,7 +153,7 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
-    """A thread reports steps, findings and the end; the cursor keeps its place."""
+    """A thread reports steps, findings and the end. The cursor stays at its place."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
@@ -173,7 +173,7 @@ async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
 
 
 def offered(app: TestLab) -> set[str]:
-    """Return the actions that the key bar names."""
+    """Return the actions that the key bar shows."""
     words = " ".join(text(app).splitlines()[-1].split())
     return {
         word for word in ("stop", "type", "capture", "whole page", "export", "leave") if f" {word}" in words
@@ -324,7 +324,7 @@ async def test_leaving_an_ended_program_asks_nothing(tmp_path: Path, made) -> No
 async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program(
     tmp_path: Path, made, running
 ) -> None:
-    """The preset is measured at once, unless a program is still running."""
+    """The lab measures the preset at once, unless a program is still running."""
     watched.play(made)
     if not running:
         watched.end(made, 0)

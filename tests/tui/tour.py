@@ -1,4 +1,4 @@
-"""The screens for the pictures, and the keys that lead from one screen to the next."""
+"""The screens of the pictures, and the keys that lead from one screen to the next."""
 
 import itertools
 from collections.abc import Callable
@@ -42,7 +42,7 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Make the device view show a single sample, the same on every machine, and make a race show its end."""
+    """Make the device view show one sample that is the same on every machine, and make a race show its end."""
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
     from tuilab.tui.widgets import race

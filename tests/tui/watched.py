@@ -1,4 +1,4 @@
-"""A watched program with synthetic events, the same on every machine, without a process."""
+"""A watched program without a process. Its synthetic events are the same on every machine."""
 
 import itertools
 from collections.abc import Callable
@@ -20,7 +20,7 @@ BEGAN, CLOCK = 1_000.0, 1_084.0
 
 
 class Typed:
-    """Replaces the program's terminal."""
+    """Replaces the terminal of the program."""
 
     def __init__(self, output: bytes = b"") -> None:
         self.output = bytearray(output)
@@ -44,7 +44,7 @@ class Still:
 
 
 def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
-    """Return a program that has just been started and has no events yet."""
+    """Return a program that has just started and has no events yet."""
     set_(watch, "time", Still())
     set_(watch.platform, "node", lambda: "laptop")
     set_(watch, "place_of", lambda *_: watch.Beside())
@@ -56,12 +56,12 @@ def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
 
 
 def hello() -> Hello:
-    """Return the message that TensorFlow was imported."""
+    """Return the message that the program has imported TensorFlow."""
     return Hello(pid=7, parent=1, script=FILE, python="3.11.7", tensorflow="2.21.0", began=0.0, now=1.0)
 
 
 def events() -> list[Told]:
-    """Return the events of a `fit` that waits for a Python function in its map; one of its functions is
+    """Return the events of a `fit` that waits for a Python function in its map. One of its functions is
     retraced.
     """
     at = list(itertools.accumulate([0.095 + 0.004 * (number % 5) for number in range(60)], initial=2.0))
@@ -87,7 +87,7 @@ def events() -> list[Told]:
 
 
 def seen() -> Seen:
-    """Return the result of reading a profiler window of the program's steps."""
+    """Return the result of reading a profiler window that covers steps of the program."""
     step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
     ops = {
         Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,
@@ -98,7 +98,7 @@ def seen() -> Seen:
 
 
 def sample(at: int) -> DeviceSample:
-    """Return a sample of the machine during its steps."""
+    """Return a sample of the machine during the steps of the program."""
     cpu = CpuSample(use=0.91, frequency_hz=2.9e9, memory_used=4_120_000_000, memory_total=24_000_000_000)
     process = ProcessSample(pid=7, use=1.6, memory=850_000_000 + at)
     return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
@@ -118,7 +118,7 @@ def play(made: Watching) -> None:
 
 
 def look(made: Watching) -> None:
-    """Send the program a profiler window, and the machine's activity during it."""
+    """Send the program a profiler window, and the activity of the machine during the window."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())

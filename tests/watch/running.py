@@ -1,4 +1,6 @@
-"""Watched programs in tests: forked from a process that has imported TensorFlow, with the real observer."""
+"""Runs watched programs for tests, with the real observer. They are forked from a process that has imported
+TensorFlow.
+"""
 
 import atexit
 import json
@@ -23,7 +25,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waiting for processors that other programs used"
-"""The note on a page if the machine was busy, in which case the page reports fewer findings."""
+"""The note on a page if the machine was busy. Such a page reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
@@ -97,7 +99,7 @@ def watched(
 
 
 def others_s() -> float:
-    """Return the processor seconds of this machine so far, without those of this test and its programs."""
+    """Return the processor seconds that this machine has used so far, except for this test and its programs."""
     of = psutil.cpu_times()
     own = [psutil.Process(), *psutil.Process().children(recursive=True)]
     used = [each.cpu_times() for each in own if each.is_running()]
@@ -106,8 +108,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require and those that they allow, and the lines that are
-    marked with each code.
+    """Return the codes that a program's first lines require, the codes that they allow, and the lines that
+    are marked with each code.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

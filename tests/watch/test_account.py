@@ -1,4 +1,4 @@
-"""A watched program's account: rows that add up, a tree by line, and a headline about the longest parts."""
+"""The account of a watched program: rows that add up, a tree by line, and a headline about the longest parts."""
 
 import sys
 import time
@@ -101,7 +101,7 @@ def test_a_sample_lists_own_lines_outermost_first() -> None:
 def test_packages_in_a_folder_that_pip_filled_are_not_the_users_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a host whose Keras was in such a folder, findings named lines of Keras."""
+    """On a host where Keras was in such a folder, findings used to name lines of Keras."""
     for folder in ("packages", "project"):
         monkeypatch.syspath_prepend(tmp_path / folder)
     (tmp_path / "packages" / "keras-3.0.dist-info").mkdir(parents=True)
@@ -184,7 +184,7 @@ def test_calls_are_counted_by_line_with_their_samples() -> None:
 
 
 def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`Operation.__call__` asks Keras the same question as the wrappers of its entry points."""
+    """`Operation.__call__` makes the same check as the wrappers of Keras entry points."""
     module, seen, faults = (
         SimpleNamespace(is_traceback_filtering_enabled=lambda: True),
         Calls(),

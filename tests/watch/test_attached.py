@@ -1,4 +1,4 @@
-"""A running program that has TensorFlow's own profiler server is profiled without a restart."""
+"""A running program that has started TensorFlow's profiler server is profiled without a restart."""
 
 import json
 import socket

@@ -13,7 +13,7 @@ LASTED_S = 6.0
 
 
 def process(starved: float, parts: dict[str, float], *, keras: bool = False, ops: int = 5) -> Process:
-    """Return a program of 1 ms steps, all with these parts, that was starved for a share of its time."""
+    """Return a program with steps of 1 ms, each with these parts. It was starved for a share of its time."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     file = KERAS if keras else FILE
@@ -32,7 +32,9 @@ def codes(of: Process) -> list[str]:
 
 
 def test_starved_time_leaves_the_step_too() -> None:
-    """Of 88.2% launching and 34% starved time, at least 54.2% of the original 66% is launching."""
+    """Launching takes 88.2% of the step, and 34% is starved time. So at least 54.2 of the other 66 percentage
+    points are launching.
+    """
     of = process(0.34, {})
     assert of.undisturbed(0.882) == pytest.approx(0.542 / 0.66)
     assert of.undisturbed(1.0) == 1.0 and of.undisturbed(0.2) == 0.0
@@ -48,7 +50,7 @@ def test_small_batches_are_named_on_a_busy_host(share: float, told: bool) -> Non
 
 @pytest.mark.parametrize(("share", "told"), [(0.8, True), (0.62, False)])
 def test_small_ops_are_named_on_a_busy_host(share: float, told: bool) -> None:
-    """Before, 80% and 34% left 46%, less than the required half."""
+    """Subtracting 34% of starved time from 80% used to leave 46%, less than the required half."""
     parts = {"scheduling": share, "compute on CPU": 1 - share}
     assert ("xla-off" in codes(process(0.34, parts, ops=300))) is told
     assert "xla-off" in codes(process(0.0, parts, ops=300))

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The answer is among this many first findings."""
+"""The right answer must be among this many first findings."""
 
 
 @dataclass(frozen=True)

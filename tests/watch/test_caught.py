@@ -1,5 +1,5 @@
-"""The real observer captures a step in a running program. The step is written at its next call, and opens
-with its own batch size.
+"""The real observer captures a step in a running program. The step is saved at its next call. When opened, it
+has its own batch size.
 """
 
 import json
@@ -93,7 +93,7 @@ WAY()
 def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     tmp_path: Path, way: str, name: str, arguments: list[str]
 ) -> None:
-    """Captures the method that contains the tape, with its object and closure, and Keras' own step under
+    """Covers a method that contains the tape, with its object and closure, and Keras's own step under
     run_eagerly.
     """
     told, folder = caught(tmp_path, EAGER.replace("WAY", way))

@@ -1,4 +1,4 @@
-"""The advised change, made by hand: the whole program gains at most what its finding says, and its result
+"""The advised change, made by hand. The whole program gains no more than its finding says, and its result
 stays the same.
 """
 
@@ -28,7 +28,7 @@ keras.utils.set_random_seed(3)
 Dense = keras.layers.Dense
 """
 MOST_OTHERS = 0.15
-"""Minimum share of the processors that other processes use if they disturb a program."""
+"""If other processes use at least this share of the processors, they disturb a program."""
 TRIES = 3
 
 
@@ -290,7 +290,7 @@ print("RESULT", float(tf.reduce_sum(x)))
 
 
 def lasted(file: Path) -> tuple[float, float]:
-    """Run a program by itself; return its seconds and its result."""
+    """Run a program by itself; return its duration in seconds and its result."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TUILAB_TESTS_FORKED": ""}
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, str(file)], env=env, capture_output=True, text=True)
@@ -300,7 +300,7 @@ def lasted(file: Path) -> tuple[float, float]:
 
 
 def advised(folder: Path, file: Path, pair: Pair) -> Bottleneck:
-    """Watch a program; return the finding whose change the pair makes."""
+    """Watch a program; return the finding that advises the change of this pair."""
     out = folder / "page.json"
     env = environment(folder / "data", TF_CPP_MIN_LOG_LEVEL="3", TUILAB_TESTS_FORKED="")
     done = run(folder, "watch", "--plain", "--json", str(out), str(file), seconds=300, env=env)

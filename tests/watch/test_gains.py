@@ -1,4 +1,4 @@
-"""The maximum gain of a fix, with a pipeline that computes on the step's own processors."""
+"""The maximum gain of a fix, if the pipeline uses the same processors as the step."""
 
 import msgspec
 import pytest
@@ -44,7 +44,7 @@ def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
 
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
 def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s: float, told: bool) -> None:
-    """A map that sleeps is not reported, because a prefetch hides its time."""
+    """A map that only sleeps is not reported, because a prefetch hides its time."""
     process = Process()
     for message in events():
         if isinstance(message, Hello):
@@ -101,8 +101,8 @@ def test_profiling_does_not_reduce_the_time_between_calls() -> None:
 
 
 def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
-    """The step takes 2 ms, 1.5 ms of which launch ops; the threads that these ops wake have slept for 5 ms
-    during a callback.
+    """The step takes 2 ms, of which launching ops takes 1.5 ms. The threads that these ops wake have slept
+    for 5 ms during a callback.
     """
     process = Process()
     calls = tuple((0, 2.0 + n * 0.007, 2.002 + n * 0.007, False) for n in range(200))

@@ -1,4 +1,4 @@
-"""A watched program is saved in the history, exported, and compared with another program."""
+"""A watched program's page is saved in the history, exported, and compared with another page."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from tuilab.program.window import Seen
 def test_the_page_of_an_ended_program_is_built_once_and_has_its_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A page that was built before the exit code was known hides that the program has ended."""
+    """A page built before the exit code was known would hide that the program has ended."""
     built = []
     monkeypatch.setattr(watch, "page_of", lambda *a, **k: built.append(k["exit_code"]) or page_of(*a, **k))
     program = Watched(("python", "train.py"))
@@ -97,7 +97,7 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.long
 def test_half_an_hour_of_quick_steps_is_counted_in_constant_memory(tmp_path: Path) -> None:
-    """The observer sends reports four times a second, in total 50,000 steps per minute."""
+    """The observer reports four times a second, with a total of 50,000 steps per minute."""
     process, each = Process(), 50_000 // 240
     process.apply(Function(number=0, name="step"))
     for told in range(30 * 240):

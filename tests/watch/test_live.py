@@ -1,4 +1,4 @@
-"""The screen of a program while it runs."""
+"""The screen of a watched program while the program runs."""
 
 import socket
 import sys
@@ -29,8 +29,8 @@ for _ in range(100):
 def test_the_first_step_and_its_device_activity_are_shown_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program's own steps serve as the clock: each takes 50 ms, and at most forty (two seconds)
-    may pass.
+    """The program's own steps serve as the clock: each takes 50 ms, and at most forty steps (two seconds) may
+    pass.
     """
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -62,7 +62,7 @@ def test_the_first_step_and_its_device_activity_are_shown_at_once(
 
 @pytest.mark.smoke
 def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note names the error, and the program's end and exit code are still noticed."""
+    """A note names the error. The end and exit code of the program are still noticed."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
 
     def fails(*_: object, **__: object) -> None:
@@ -82,7 +82,7 @@ def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: p
 
 
 def test_what_short_processes_sent_is_handled_although_the_listener_closes() -> None:
-    """Connections that were not yet accepted are accepted before the listener closes."""
+    """The listener accepts pending connections before it closes."""
     for _ in range(20):
         taken: list[int] = []
         listener = Listener(lambda number, _message, _file, taken=taken: taken.append(number))  # type: ignore[misc]

@@ -41,7 +41,7 @@ def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
 
 
 def test_the_ops_of_a_window_count_by_its_steps() -> None:
-    """Otherwise, a window with a few slow steps, as on a busy host, would count as much as a long window."""
+    """Otherwise, a window of a few slow steps, as on a busy host, would count as much as a long window."""
     process, key = Process(), Key("MatMul", "dense/MatMul", "CPU")
     for told in events():
         process.apply(told)
@@ -104,7 +104,7 @@ def test_one_long_step_does_not_squash_the_others() -> None:
 
 
 def test_a_program_whose_last_line_has_run_is_ending() -> None:
-    """A program with much memory takes seconds to exit; this time is named apart from unknown time."""
+    """A program that uses much memory takes seconds to exit. This time is not part of the unknown time."""
     shown = page({})
     assert status(shown, running=True).text.startswith("running, ")
     rows = tuple(

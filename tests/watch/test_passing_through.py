@@ -1,5 +1,5 @@
-"""A watched program runs as if it were not watched: output, exit code, input, signals and tracebacks are the
-same, and no file or process is left.
+"""A watched program runs as if it were not watched. Output, exit code, input, signals and tracebacks are the
+same, and no file or process is left behind.
 """
 
 import json
@@ -27,7 +27,9 @@ sys.exit(3)
 def both(
     tmp_path: Path, text: str, *words: str, given: str = ""
 ) -> tuple[subprocess.CompletedProcess[str], ...]:
-    """Run a program alone and watched; return the output and exit code of both. The page goes to a file."""
+    """Run a program alone and watched; return the output and exit code of both runs. The page of findings
+    goes to a file.
+    """
     file = tmp_path / "train.py"
     file.write_text(text)
     settings = {**environment(tmp_path), "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": str(tmp_path)}
@@ -67,7 +69,7 @@ for _ in range(200):
 
 @pytest.mark.slow
 def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(tmp_path: Path) -> None:
-    """Libraries that support several frameworks ask in this way."""
+    """Libraries that support several frameworks check for TensorFlow in this way."""
     _, watched = both(tmp_path, ASKS_FIRST)
     page = (tmp_path / "page.txt").read_text()
     assert watched.returncode == 0 and "TensorFlow was not detected" not in page, page
@@ -75,7 +77,7 @@ def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(t
 
 @pytest.mark.slow
 def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
-    """TensorFlow's log is on, because only a program's author may turn it off."""
+    """TensorFlow's log is on: only the program's author may turn it off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     command = [
         *TUILAB,
@@ -124,7 +126,7 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
 
 
 def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
-    """The program's end does not wait for the daemon, which writes its file although the lab has exited."""
+    """The program's end does not wait for the daemon. The daemon writes its file although the lab has exited."""
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"
@@ -201,8 +203,8 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may mistake for a signal of
-    any number.
+    """Ctrl-Z and `fg` interrupt the system call of the watching process. Python may mistake this for any
+    signal.
     """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)
@@ -245,7 +247,7 @@ def test_watching_works_with_a_long_temporary_folder_name(
 
 
 def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
-    """The notification of the program's end may reach a thread that drops it."""
+    """The notification of the program's end may reach a thread that discards it."""
     listener = Listener(lambda *_: None)
     try:
         assert [run(["true"], listener) for _ in range(8)] == [0] * 8
@@ -280,7 +282,7 @@ step(tf.ones((3, 4)))
 
 @pytest.mark.slow
 def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None:
-    """It contains no frame of the observer."""
+    """The traceback contains no frame of the observer."""
     alone, watched = both(tmp_path, TENSORFLOW)
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
@@ -338,7 +340,7 @@ print("done", flush=True)
 
 @pytest.mark.slow
 def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
-    """The program spawns two children that import TensorFlow; one of them leaves with os._exit."""
+    """The program starts two child processes that import TensorFlow. One of them exits with os._exit."""
     file, out = tmp_path / "train.py", tmp_path / "page.json"
     file.write_text(
         "import multiprocessing, os\n"

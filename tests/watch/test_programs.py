@@ -1,5 +1,5 @@
-"""Faulty programs: each fault is reported with its line, and nothing else is reported. Good programs get no
-findings.
+"""In faulty programs, each fault is reported with its line, and nothing else is reported. Good programs get
+no findings.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ CI = {
     "good_fit_dataset",
     "good_loop",
 }
-"""One program for each kind of fault, and good ones; the others run with --long."""
+"""One program for each kind of fault, and good programs. The other programs run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
 """Share of the processors. If other processes use at least this much, they disturb a program."""
@@ -47,7 +47,7 @@ def programs(files: list[Path], ci: set[str]) -> list[object]:
 def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
     """Assert that exactly the expected findings are reported, with their lines.
 
-    Shares of a step depend on other users of the processors, so a disturbed run is repeated.
+    Other programs on the processors change the shares of a step, so a disturbed run is repeated.
     """
     for _ in range(3):
         before = others_s()
@@ -62,7 +62,7 @@ def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
 
 
 def as_expected(file: Path, page: Page) -> bool:
-    """Return whether the page has the findings that the program's first lines require, at their lines."""
+    """Return whether the page has the findings that the program's first lines require, each at its line."""
     wanted, may, lines = expected(file)
     return wanted <= {finding.code for finding in page.findings} <= wanted | may and all(
         finding.file == str(file) and finding.line in lines[finding.code]
@@ -97,7 +97,7 @@ def on_gpu(
 
 @pytest.mark.slow
 def test_layers_have_the_names_of_the_program(tmp_path: Path) -> None:
-    """Covers the graph of `fit`, which renumbers every scope, and a function that uses the model."""
+    """Covers the graph of `fit`, which renumbers every scope, and a function that calls the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
         file.write_text(LAYERED + training)
@@ -130,7 +130,7 @@ for number in range(300):
 
 @pytest.mark.slow
 def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> None:
-    """Covers other users of the program's GPU, nearly exhausted memory, and unused tensor cores."""
+    """Covers other programs on the GPU, nearly full memory, and unused tensor cores."""
 
     def beside(program: Watched) -> None:
         (process,) = program.processes.values()
@@ -160,7 +160,7 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
 def test_a_variable_that_names_a_gpu_that_does_not_exist_is_reported_at_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    """The variable is set before TensorFlow is imported, or later, but before TensorFlow opens its
+    """The program sets the variable before it imports TensorFlow, or later, but before TensorFlow opens its
     devices.
     """
     look = hardware.look
@@ -193,7 +193,9 @@ for _ in range(2000):
 def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The cause is found with the program's own interpreter. Without a GPU, nothing is reported."""
+    """The doctor finds the cause with the program's own interpreter. Without a GPU in the machine, nothing is
+    reported.
+    """
     from tuilab.doctor import examine
 
     asked = []

@@ -1,4 +1,4 @@
-"""The account agrees with the clocks that the programs read themselves."""
+"""The account of a program agrees with the clocks that the program itself reads."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ for unknown time.
 
 @contextlib.contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """Keep that many processors busy. The loops end by themselves if the test is killed."""
+    """Keep that number of processors busy. The loops end by themselves if the test is killed."""
     code = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
     with contextlib.ExitStack() as stack:
         for _ in range(loops):

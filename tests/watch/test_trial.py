@@ -1,5 +1,5 @@
-"""The change that a finding advises, measured on a captured step: its speedup, the comparison of the results,
-or the reason for rejecting it.
+"""The lab measures the advised change on a captured step. The trial gives a speedup and a comparison of the
+results, or the reason for rejecting the change.
 """
 
 import subprocess
@@ -56,8 +56,8 @@ def captured(folder: Path, body: str) -> str:
 
 
 def speedup_of(tried: Tried) -> float:
-    """Return the step's speedup, which lies in its interval. If the host was too busy for one, the trial
-    says so.
+    """Return the step's speedup, which must be in its interval. If the host was too busy for a result, the
+    trial must say so.
     """
     assert tried.step is not None, tried
     if tried.step_ci95 is None:
@@ -150,7 +150,9 @@ def test_a_trial_that_began_before_the_share_was_known_gets_the_programs_gain() 
 
 
 def test_time_to_compile_is_taken_from_what_the_steps_save() -> None:
-    """Half of 10 s is steps. Twice as fast, they save 2.5 s, from which compiling takes 1.5 s or 4 s."""
+    """Steps take half of 10 s. If they become twice as fast, they save 2.5 s, but compiling costs 1.5 s or 4
+    s.
+    """
     for compile_s, saved in ((1.5, 1.0), (4.0, 0.0)):
         of = with_trial(found(), Tried(step=2.0, compile_s=compile_s, said="XLA"), 10.0)
         assert of.saves_s == pytest.approx(saved)

@@ -1,4 +1,4 @@
-"""The change that a finding advises, tried from the screen of a running program."""
+"""A user tries the change that a finding advises, from the screen of a running program."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ while True:
 @pytest.mark.terminal
 @pytest.mark.slow
 def test_enter_on_a_finding_measures_its_change_on_the_caught_step(tmp_path: Path) -> None:
-    """The step runs op by op; the graph's time is measured while the program continues."""
+    """The step runs op by op. The time of its graph is measured while the program continues."""
     (tmp_path / "train.py").write_text(EAGER)
     env = environment(tmp_path, TF_CPP_MIN_LOG_LEVEL="3")
     with opened(tmp_path, (160, 50), "watch", "train.py", env=env, command=COMMAND) as terminal:

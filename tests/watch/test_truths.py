@@ -1,5 +1,5 @@
-"""The parts of a watched step agree with the program's own timers, and the measured gain from a fix agrees
-with the estimate.
+"""The parts of a watched step agree with the program's own timers. The measured gain of a fix agrees with its
+estimate.
 """
 
 import json
@@ -142,12 +142,12 @@ for number in range(100):
     step(many).numpy()
 print(json.dumps({LENGTH_S}))
 """
-"""A program with a copy to the device, a kernel and a copy back, each of that length."""
+"""A program with a copy to the device, a kernel and a copy back. Each takes that time."""
 Environment = Callable[..., dict[str, str]]
 
 
 def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
-    """Assert that the part equals the program's own measurement multiplied by `times`, within 10%."""
+    """Assert that the part equals `times` times the program's own measurement, within 10%."""
     assert page.exit_code == 0, printed
     own = times * json.loads(printed.splitlines()[-1])
     seen = {each.name: each.seconds for each in page.parts}.get(part, 0.0)
@@ -205,7 +205,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     ),
 }  # fmt: skip
 WHOLE = {"retraced", "small-batches"}
-"""Findings whose gain is a share of the program's whole time, not of a step."""
+"""Findings whose gain is a share of the whole program's time, and not of a step's."""
 
 
 @pytest.mark.parametrize("name", MENDED)
@@ -241,6 +241,6 @@ def test_fixing_a_fault_gains_no_more_than_predicted(tmp_path: Path, name: str) 
 
 
 def whole(program: Watched) -> float:
-    """Return seconds from the start of the first step to the end of the last one."""
+    """Return the seconds from the start of the first step to the end of the last step."""
     (process,) = program.processes.values()
     return process.steps.ends[-1] - process.steps.starts[0]

@@ -61,7 +61,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The kind of time that each kind of section spends in its thread."""
+"""For each kind of section, the kind of time that it spends in its thread."""
 HELPER = "def help_{name}():\n    {code}\n"
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})  # {name}",
@@ -77,7 +77,8 @@ STYLES = {
     ),
     "thread": HELPER + "section({name!r}, lambda: in_thread(help_{name}), {least})  # {name}",
 }
-"""The code of a section. Its name is a comment on the lines that spend its time."""
+"""Templates for the code of a section. A comment with the section's name marks the lines that spend its time.
+"""
 
 
 def programs() -> list[tuple[str, tuple[str, ...]]]:
@@ -94,7 +95,7 @@ def programs() -> list[tuple[str, tuple[str, ...]]]:
 
 
 def write(folder: Path, style: str, names: tuple[str, ...]) -> Path:
-    """Write the program; return its main file. Its sections last from 0.6 s to 1.5 s."""
+    """Write the program; return its main file. Each section lasts from 0.6 s to 1.5 s."""
     filled = [{"name": name, "code": SECTIONS[name], "least": 0.6 + 0.3 * n} for n, name in enumerate(names)]
     body = [STYLES[style].format(**each) for each in filled]
     head = HEAD + EXTRA

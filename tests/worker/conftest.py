@@ -1,4 +1,4 @@
-"""Runs commands whose questions are answered by the session's shared worker."""
+"""Runs commands. The shared worker of the session answers their questions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""The worker's end of the protocol, in a separate process and without TensorFlow."""
+"""The worker's side of the protocol, in a separate process without TensorFlow."""
 
 import os
 import subprocess
@@ -58,7 +58,9 @@ def test_a_worker_ends_when_its_reader_closes():
 
 
 def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
-    """The self-test runs workers in this way to compare fresh ones with forked ones."""
+    """The self-test runs workers inside its own worker in this way, to compare fresh processes with forked
+    ones.
+    """
     monkeypatch.setenv("TUILAB_MARK", "given by the runner")
     inner = (
         "import subprocess\n"

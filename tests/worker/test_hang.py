@@ -1,4 +1,4 @@
-"""A run whose call hangs ends by itself, with and without a reader."""
+"""If a call hangs, its run ends by itself, even if no process reads the events."""
 
 import json
 import subprocess

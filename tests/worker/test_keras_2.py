@@ -1,4 +1,4 @@
-"""Files written by Keras 2 are recognized, and the message says what to do."""
+"""tuilab recognizes files written by Keras 2, and its message says what to do."""
 
 import json
 import zipfile

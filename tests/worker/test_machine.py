@@ -117,7 +117,7 @@ def test_an_emulated_gpu_has_no_roofs() -> None:
 
 
 def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To describe a device, TensorFlow creates it with its context, each time, for each visible one."""
+    """Each time TensorFlow describes a device, it creates every visible device with its context."""
     asked: list[str] = []
 
     def listed(config: SimpleNamespace) -> list[SimpleNamespace]:

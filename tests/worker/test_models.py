@@ -52,7 +52,7 @@ Path("/proc/self/clear_refs").write_text("5")
 net(**{name: x})
 print(resident("VmHWM") - before)
 """
-"""Code that prints the additional peak memory, in bytes, that a call of a SavedModel takes."""
+"""Code that prints the additional peak memory that a call of a SavedModel takes, in bytes."""
 
 MAKE = """
 import keras
@@ -475,8 +475,8 @@ np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
 
 
 def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
-    """This includes the second step, which depends on the changes that the first step made to weights and
-    Adam state.
+    """This also holds for the second step, which depends on how the first step changed the weights and the
+    state of Adam.
     """
     (tmp_path / "capture.py").write_text(CAPTURE)
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -1,4 +1,4 @@
-"""The ranges of a call's inputs, found from its graph."""
+"""The valid ranges of a call's inputs, found from the call's graph."""
 
 from pathlib import Path
 from typing import Any

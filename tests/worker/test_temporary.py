@@ -1,4 +1,4 @@
-"""When a worker was killed, the next worker removes the files that AutoGraph left behind."""
+"""After a worker was killed, the next worker removes the files that AutoGraph left behind."""
 
 import os
 import subprocess

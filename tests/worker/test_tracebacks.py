@@ -1,4 +1,4 @@
-"""Errors in user code are described correctly, no matter what their text does."""
+"""Errors in user code are described correctly, even if producing their text fails."""
 
 import sys
 
@@ -7,7 +7,7 @@ from tuilab.worker.tracebacks import cause, lacks_memory, user_traceback
 
 
 class Mute(Exception):
-    """An error that raises when its text is requested."""
+    """An error that raises another error when its text is requested."""
 
     def __str__(self) -> str:
         raise KeyError("no text")

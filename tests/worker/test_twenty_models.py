@@ -154,7 +154,7 @@ def test_the_results_of_an_arm_are_those_of_the_model(tf, tmp_path, name):
 
 
 def own_numbers(tf: Any, file: str, made: Made, mode: str, inputs: Any) -> Any:
-    """Return the model's output for these inputs without tuilab: called op by op, or as a graph."""
+    """Compute the model's output for these inputs without tuilab, op by op or as a graph."""
     if not file.endswith(".keras"):
         held = tf.saved_model.load(file.removesuffix(f":{made.signature}"))
         signature = held.signatures[made.signature or "serving_default"]

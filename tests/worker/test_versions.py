@@ -1,6 +1,4 @@
-"""Hashes of user code that are stored with each process: of its file, and of the user modules that it
-imports.
-"""
+"""Hashes of user code, stored with each process: of the user's file, and of the user modules that it imports."""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Every kind of model file is measured with inputs that its layers accept, or is rejected with a message."""
+"""tuilab measures every kind of model file with inputs that its layers accept, or rejects the file with a
+message.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Twenty-one typical models, created without downloaded weights, each saved to a file or folder."""
+"""Creates twenty-one typical models without downloading weights, and saves each to a file or folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

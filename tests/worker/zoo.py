@@ -1,4 +1,5 @@
-"""Thirty kinds of model files that `twenty` lacks; each must be measured, or rejected with a message.
+"""Thirty kinds of model files that `twenty` lacks. tuilab must measure each file, or reject it with a
+message.
 
   python -m tests.worker.zoo FOLDER
 

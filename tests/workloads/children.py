@@ -4,7 +4,9 @@ import sys
 
 
 def echo(pipe, settings):
-    """Answer each message with itself and the settings; print text that is not an answer; exit on request."""
+    """Answer each message with the message itself and the settings. Also print text that is not an answer.
+    Exit on request.
+    """
     while True:
         message = pipe.take()
         print("this goes to the log", flush=True)

@@ -23,7 +23,7 @@ class Nobody:
 
 
 def peak(name, variant, mode, given):
-    """Return the declared bytes, and the peak resident bytes while the arm is built and called twice."""
+    """Return the declared bytes, and the peak of resident bytes while the arm is built and called twice."""
     workload = find(name)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, given)

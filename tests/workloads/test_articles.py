@@ -30,8 +30,8 @@ def example(document: str, number: int) -> ast.Module:
 
 
 def run(module: ast.Module, until: str = "", **given: Any) -> dict[str, Any]:
-    """Return the names that the example's statements bind, up to the statement that names `until`; loops are
-    omitted.
+    """Run the example's statements, except loops, up to the statement that names `until`; return the names
+    that they bind.
     """
     kept: list[ast.stmt] = []
     for node in module.body:

@@ -1,4 +1,4 @@
-"""Child processes are started, answer messages, and are never left behind."""
+"""Child processes start, answer messages, and are never left behind."""
 
 import time
 
@@ -13,7 +13,9 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """Return the processes started since the test began. Other tests in the session have processes too."""
+    """Return the processes that started after the test began, because other tests in the session have
+    processes too.
+    """
     before = set(psutil.Process().children())
     return lambda: [child for child in psutil.Process().children() if child not in before]
 
@@ -71,7 +73,7 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     def used(enough=None):
         """Return the processor seconds that the rival uses in 0.4 s.
 
-        With `enough`, wait until it has used that many.
+        With `enough`, wait until it has used that many seconds.
         """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:

@@ -1,4 +1,4 @@
-"""Workloads are discovered, both shipped ones and those of installed packages."""
+"""The workloads that tuilab ships and those of installed packages are found."""
 
 import subprocess
 import sys

@@ -45,7 +45,7 @@ def test_ops_without_a_kernel_are_found_in_functions_and_what_they_call(tf):
 
 
 def test_the_facts_of_a_transform_agree_with_its_placement(make):
-    """Every op has a GPU kernel, but the ops that compute sizes would still not run on a GPU."""
+    """Every op has a GPU kernel, but the ops that compute sizes still do not run on a GPU."""
     facts = [event for event in make("stft", "whole", samples=512).ears.events if isinstance(event, Fact)]
     (told,) = (fact.text for fact in facts if fact.name == "host-only-ops")
     assert told.endswith("a GPU kernel for every op, but int32 kernels work in host memory")

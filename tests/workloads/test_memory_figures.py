@@ -10,7 +10,7 @@ CASES = [
     ("stft", "whole", "eager", {"samples": 8_388_608, "frame_step": 128, "filter": True}),
 ]
 TENSORFLOW = 150e6
-"""Bytes that TensorFlow itself takes over time: loaded kernels, threads, scratch memory."""
+"""Bytes that TensorFlow itself allocates over time: loaded kernels, threads, scratch memory."""
 
 
 def test_declared_memory_is_one_to_three_times_the_use():

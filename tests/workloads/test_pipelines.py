@@ -1,4 +1,6 @@
-"""Input pipelines: the batches that they deliver, when they work, and the facts that they report."""
+"""Input pipelines: the batches that they deliver, the time at which they work, and the facts that they
+report.
+"""
 
 import os
 import time

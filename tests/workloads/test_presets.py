@@ -46,7 +46,7 @@ SMALLER = {
     "tiny-ops": {"ops": 20},
     "too-large-tensor": {"bytes": 2**25, "step": 2**23},
 }
-"""Values that show the same as the preset's own values in a tenth of the time."""
+"""Values with which a preset shows the same as with its own values, in a tenth of the time."""
 
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter does not exist
@@ -74,8 +74,8 @@ ALIKE = {
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are also input pipelines
 }  # fmt: skip
-"""Presets whose arms each take half a second to build; other presets cover these workloads in the
-usual run.
+"""Presets whose arms each take half a second to build. By default they do not run, because other presets
+cover their workloads.
 """
 
 
@@ -110,7 +110,7 @@ def test_a_preset_has_a_cpu_arm_and_modest_defaults(name):
 
 
 def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH, points=None, phases=False):
-    """Return the state of a run of the preset's arms, including GPU arms, at its own points or at these."""
+    """Return the state of a run of the preset's arms, including GPU arms, at these points or at its own."""
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
     known = {p.name for p in declaration.parameters}
@@ -131,7 +131,7 @@ def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH,
 
 
 def cpus_decide(claim: Claim) -> bool:
-    """Return whether the figures of CPUs decide a claim."""
+    """Return whether measurements on the CPU alone can decide a claim."""
     when = claim.when
     return isinstance(when, Faster) and not any(arm.device.startswith("GPU") for arm in (when.a, when.b))
 

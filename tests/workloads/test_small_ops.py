@@ -1,4 +1,4 @@
-"""Chains, products, detours and copies give the same results as NumPy, and correct facts."""
+"""Chains, products, detours and copies give the same results as NumPy, and report correct facts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""One widget in its own app, with its messages."""
+"""An app with one widget, and the widget's messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -50,10 +50,10 @@ async def press(pilot: Pilot[None], keys: str) -> None:
 
 
 def rows(widget: Widget) -> list[str]:
-    """Return the lines that the widget shows."""
+    """Return the lines of the widget."""
     return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
 
 
 def shown(widget: Widget) -> str:
-    """Return all text that the widget shows."""
+    """Return all text of the widget."""
     return "\n".join(rows(widget))

@@ -1,4 +1,4 @@
-"""The contents of the smaller drawings: bars, phases, map, timeline, gauges, document, answer, numbers."""
+"""The contents of the smaller widgets: bars, phases, map, timeline, gauges, document, answer, numbers."""
 
 import msgspec
 import pytest

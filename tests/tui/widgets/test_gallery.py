@@ -1,4 +1,4 @@
-"""Every widget with realistic data: pictures, and many sizes without overflow or failure.
+"""Every widget with realistic data: its pictures, and many sizes, at which it must neither overflow nor fail.
 
 `pytest --snapshot-update` renews the pictures after a review.
 """

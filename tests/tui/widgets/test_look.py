@@ -1,4 +1,4 @@
-"""Readable colours in both themes, distinct markers, and text in cells."""
+"""Colours are readable in both themes, markers are distinct, and text fits its cells."""
 
 import itertools
 

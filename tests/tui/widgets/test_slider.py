@@ -1,4 +1,4 @@
-"""The slider in use: every key, the mouse, typed values, and the values that it rejects."""
+"""The slider in use: every key, the mouse, typed values, and rejected values."""
 
 import re
 from dataclasses import replace
@@ -27,7 +27,7 @@ WINDOW = Choice(name="window", label="window", help="", default="hann", options=
 
 
 def slider_of(parameter: Parameter, value: Value | None = None, *rules: Constraint, **more) -> Slider:
-    """Return a slider at that value. rules: constraints with the other parameters' values."""
+    """Return a slider at that value. rules: constraints that involve the values of other parameters."""
     value, values = parameter.default if value is None else value, more.pop("values", {})
     return Slider(Control(parameter, value, reach(parameter, rules, values), **more))
 

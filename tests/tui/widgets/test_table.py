@@ -1,4 +1,4 @@
-"""Tables: visible rows, their order, the cursor. Long tables cost no more than short ones."""
+"""Tables: the visible rows, their order, and the cursor. A long table costs no more than a short one."""
 
 from operator import itemgetter
 

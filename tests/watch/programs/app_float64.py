@@ -1,5 +1,5 @@
 # expects: float64
-"""A Keras application that a setting at the top makes float64."""
+"""A Keras application uses float64 because of a setting at the top."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects: retraced
-"""A trainer passes a new settings object to its step each time."""
+"""A trainer passes a new settings object to its step in each call."""
 
 import tensorflow as tf
 

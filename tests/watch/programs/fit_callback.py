@@ -1,5 +1,5 @@
 # expects: between-steps
-"""A user callback that takes long after each batch."""
+"""A user callback takes long after each batch."""
 
 import time
 

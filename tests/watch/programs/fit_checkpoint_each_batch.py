@@ -1,6 +1,6 @@
 # expects: between-steps
 # may: saving
-"""A checkpoint after every batch."""
+"""Keras saves a checkpoint after every batch."""
 
 import tempfile
 

@@ -1,5 +1,5 @@
 # expects: input-bound
-"""A keras.utils.PyDataset that reads slowly, on one thread."""
+"""A keras.utils.PyDataset reads slowly, on one thread."""
 
 import time
 

@@ -1,5 +1,5 @@
 # expects: small-batches
-"""A small model trained with batches of eight."""
+"""A small model is trained with batches of eight."""
 
 import keras
 import numpy as np

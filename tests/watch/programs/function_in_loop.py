@@ -1,5 +1,5 @@
 # expects: retraced
-"""A tf.function that is created again for each batch."""
+"""A tf.function is created again for each batch."""
 
 import tensorflow as tf
 

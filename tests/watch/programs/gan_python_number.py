@@ -1,5 +1,5 @@
 # expects: retraced
-"""Two alternating functions, one of which receives the step's number."""
+"""Two functions alternate, and one receives the number of the step."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Hundreds of ops on a few numbers each, in too few steps to repay XLA."""
+"""Hundreds of ops process a few numbers each, but in too few steps to repay XLA."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Validation, early stopping, and a checkpoint per epoch."""
+"""A `fit` with validation, early stopping, and a checkpoint per epoch."""
 
 import tempfile
 

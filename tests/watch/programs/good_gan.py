@@ -1,5 +1,5 @@
 # expects:
-"""Two alternating functions."""
+"""Two functions alternate."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Batches of every length with a single trace."""
+"""Batches of every length need only a single trace."""
 
 import random
 

@@ -1,5 +1,5 @@
 # expects: eager-step
-"""A training step without a tf.function."""
+"""A training step runs without a tf.function."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: eager-functions
-"""A debugging call that was left in."""
+"""A call for debugging was left in the program."""
 
 import tensorflow as tf
 

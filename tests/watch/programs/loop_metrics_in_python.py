@@ -1,5 +1,5 @@
 # expects: between-steps
-"""Statistics in pure Python after each step."""
+"""The program computes statistics in pure Python after each step."""
 
 import tensorflow as tf
 

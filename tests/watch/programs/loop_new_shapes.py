@@ -1,5 +1,5 @@
 # expects: retraced
-"""Sentences of every length, each of which is traced."""
+"""Sentences have every length, and each length causes a trace."""
 
 import random
 

@@ -1,6 +1,6 @@
 # expects: input-bound, no-prefetch
 # may: serial-map
-"""A pipeline that creates each batch only on request."""
+"""A pipeline creates each batch only on request."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: numpy-fed
-"""Batches are slices of a NumPy array and are passed as arrays."""
+"""Batches are slices of a NumPy array, and are passed to the step as arrays."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # expects: input-bound, serial-map
-"""Random augmentation, which TensorFlow does not parallelise by itself."""
+"""A map augments images at random, so TensorFlow does not parallelise it by itself."""
 
 import tensorflow as tf
 

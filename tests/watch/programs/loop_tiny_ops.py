@@ -1,5 +1,5 @@
 # expects: xla-off
-"""Hundreds of ops on a few numbers each."""
+"""Hundreds of ops process a few numbers each."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: xla-recompiles
-"""XLA compiles again for each shape."""
+"""XLA compiles the function again for each shape."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: input-bound
-"""Many small files, decoded again for each batch."""
+"""Many small files are decoded again for each batch."""
 
 import os
 import tempfile

@@ -1,5 +1,5 @@
 # expects: eager-step
-"""A model called batch by batch, outside any tf.function."""
+"""A model is called batch by batch, outside any tf.function."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,6 +1,6 @@
 # expects: eager-step
 # may: read-each-step
-"""A model that is called for one row at a time."""
+"""A model is called for one row at a time."""
 
 import keras
 import numpy as np

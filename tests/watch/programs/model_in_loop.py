@@ -1,6 +1,6 @@
 # expects: rebuilt
 # may: between-steps
-"""A model that is built and compiled again for each part of the data."""
+"""A model is built and compiled again for each part of the data."""
 
 import keras
 import numpy as np

@@ -1,6 +1,6 @@
 # expects:
 # may: python-in-map, input-bound
-"""NumPy prepares batches on the step's processors, with hardly any waiting."""
+"""NumPy prepares batches on the processors that the step uses, but the step hardly waits."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # expects: eager-step
-"""The step is a tf.function, but the preparation of its batch, and the metrics, are individual ops."""
+"""The step is a tf.function, but individual ops prepare its batch and compute the metrics."""
 
 import tensorflow as tf
 

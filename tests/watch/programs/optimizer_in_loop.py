@@ -1,6 +1,6 @@
 # expects: rebuilt
 # may: eager-step, retraced, between-steps
-"""An optimizer that is created again for each update, so that it builds its variables each time."""
+"""An optimizer is created again for each update, and builds its variables each time."""
 
 import keras
 import numpy as np

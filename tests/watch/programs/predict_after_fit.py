@@ -1,8 +1,6 @@
 # expects: between-steps
 # may: small-batches
-"""A short training run, followed by a helper that predicts one sample at a time, which takes most of the
-time.
-"""
+"""After a short training run, a helper predicts one sample at a time, which takes most of the time."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects: between-steps
-"""predict() for one row at a time: each call creates a pipeline."""
+"""The program calls predict() for one row at a time, and each call creates a pipeline."""
 
 import keras
 import numpy as np

@@ -1,6 +1,6 @@
 # expects: saving
 # may: between-steps, small-batches
-"""A model that is saved after every few batches."""
+"""A model is saved after every few batches."""
 
 import os
 import tempfile

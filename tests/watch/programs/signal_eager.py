@@ -1,5 +1,5 @@
 # expects: eager-step
-"""Features of recordings, op by op: no gradient, no dataset, no tf.function."""
+"""Individual ops compute features of recordings, without a gradient, a dataset or a tf.function."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,6 +1,6 @@
 # expects: slowing
 # may: between-steps, read-each-step
-"""A growing history that is read as a whole after every step."""
+"""After every step, the program reads the whole of a growing history."""
 
 import tensorflow as tf
 

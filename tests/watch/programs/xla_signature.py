@@ -1,5 +1,5 @@
 # expects: xla-recompiles
-"""A compiled function with an open signature: it is traced once, but XLA compiles it for each new length."""
+"""A compiled function has an open signature. It is traced once, but XLA compiles it for each new length."""
 
 import tensorflow as tf
 

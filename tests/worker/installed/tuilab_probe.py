@@ -1,4 +1,4 @@
-"""An installed workload for tests: calls of known length, and every way to fail."""
+"""An installed workload for tests, with calls of known length and with every kind of failure."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -57,14 +57,14 @@ class Broken(ValueError):
 
 
 def spin(seconds: float) -> None:
-    """Busy-wait for that long."""
+    """Busy-wait for that time."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
 
 
 def build(b: Build) -> Case:
-    """Build a case with the variant's behaviour."""
+    """Build a case that behaves as its variant says."""
     tf, variant = b.tf, b.arm.variant
     if variant == "refuses":
         raise Unavailable("it does not feel like it")

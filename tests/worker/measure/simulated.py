@@ -1,6 +1,4 @@
-"""Runs the engine without TensorFlow: with arms of known speed, and a clock that advances only
-during calls.
-"""
+"""Runs the engine without TensorFlow, with arms of known speed and a clock that advances only during calls."""
 
 import random
 from collections.abc import Callable
@@ -50,7 +48,9 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: seconds of the canary's computation, given the clock."""
+    """A bench with simulated time. song_s: takes the clock, and returns the seconds of the canary's
+    computation.
+    """
 
     def __init__(
         self, budget: Budget = QUICK, song_s: Callable[[float], float] = lambda now: 50e-6, **request: object
@@ -78,7 +78,7 @@ class Simulation:
         return self.clock.ns * 1e-9
 
     def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
-        """Return an arm whose calls each take that many seconds."""
+        """Return an arm each of whose calls takes that number of seconds."""
         draw = seconds if callable(seconds) else lambda: seconds
         first = draw()
         case = Case(call=lambda: self.clock.spend(draw()))
@@ -86,6 +86,6 @@ class Simulation:
 
 
 def noisy(seconds: float, spread: float, seed: int = 0) -> Callable[[], float]:
-    """Return log-normal seconds around a median."""
+    """Return seconds with a log-normal distribution around a median."""
     rng = random.Random(seed)
     return lambda: seconds * 2.718281828 ** rng.gauss(0.0, spread)

@@ -1,4 +1,4 @@
-"""Caveats about figures are put in words, and given only if justified."""
+"""Caveats are given only if they are justified, and have a sentence."""
 
 from unittest.mock import MagicMock
 
@@ -115,7 +115,9 @@ def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pyte
 
 
 def test_measuring_the_roofs_does_not_count_as_throttling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An H100 that was idle in the run reached its power limit in the roofs' products."""
+    """An H100 was idle during the run, but reached its power limit during the products that measure the
+    roofs.
+    """
     order: list[str] = []
     silent = ("_start_event", "_present", "grid", "of_gpus", "of_run", "kept_memory", "of_clock", "reached")
     for name in silent:

@@ -1,4 +1,4 @@
-"""Work counted in graphs and eager ops, compared with values computed by hand."""
+"""The work counted in graphs and eager ops, compared with counts by hand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -268,7 +268,7 @@ def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
 
 
 def test_the_work_of_a_model_is_split_by_layer(tf: Any) -> None:
-    """A layer's bytes are its inputs, its weights, and the outputs that the next layer takes."""
+    """The bytes of a layer are those of its inputs, its weights, and the outputs that the next layer uses."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [

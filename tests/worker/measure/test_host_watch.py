@@ -1,4 +1,4 @@
-"""The processor use of other processes is reported per window, from the kernel's own counters."""
+"""The use of the processors by other processes is reported for each window, from the kernel's counters."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tuilab.worker.measure.interference import Counters, HostWatch
 
 
 class Host:
-    """Counters of a machine on which other processes use `others` processors, and this process uses one."""
+    """Counters of a machine. Other processes use `others` processors, and this process uses one."""
 
     def __init__(self) -> None:
         self.at = self.busy_s = 0.0

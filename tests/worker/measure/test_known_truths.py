@@ -1,4 +1,4 @@
-"""Programs with parts of a set length, compared with their account: phases, and the bound.
+"""Programs whose parts take a set time, compared with their account: phases, and the bound.
 
 On a busy machine, a sleep or loop takes longer than requested, so a part is compared with the rest of its
 call, which is known to be short.
@@ -57,7 +57,7 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""The time that was set for a phase. The phase never takes less time, but may take more on a busy machine."""
+"""The time set for a phase. The phase never takes less time, but on a busy machine it may take more."""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
@@ -65,7 +65,7 @@ USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
 
 
 def run_of(worker: Worker, name: str) -> RunState:
-    """Return the state of a run of that program."""
+    """Return the state of a run that measures that program."""
     mode, *_ = TRUTHS[name]
     request = Measure(
         id=uuid.uuid4().hex,

@@ -1,5 +1,5 @@
-"""Tests to which layer an op belongs, in graphs whose ops Keras and TensorFlow have named. The work of each
-layer is compared with a count by hand.
+"""In graphs with the op names of Keras and TensorFlow, each op is assigned to its layer. The work of each
+layer equals a count by hand.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ def counted(tf: Any, function: Any, *inputs: Any) -> Any:
 
 
 def timed(found: Any, *spent: tuple[str, str, float]) -> Sums:
-    """Return a profile in which ops with these names and types computed for that long."""
+    """Return a profile in which ops with these names and types computed for that time."""
     out = Sums([(0, 100)], calls=[{"compute": sum(each for _, _, each in spent), "dispatch": 10.0}])
     for name, op, each in spent:
         out.ops[Key(op, name, "CPU")] = each
@@ -168,7 +168,7 @@ def test_products_match_the_published_counts(tf, name, published):
 
 
 def test_an_encoder_matches_the_count_by_hand(tf):
-    """Per token and layer: four projections, scores and their sum, and the products up and down."""
+    """Counts, per token and layer, four projections, the scores and their sum, and the products up and down."""
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))
     for _ in range(depth):

@@ -1,4 +1,4 @@
-"""The speed of the link between two devices, from copies of several sizes."""
+"""The speed of the link between two devices, computed from copies of several sizes."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace

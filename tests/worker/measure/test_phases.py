@@ -1,4 +1,4 @@
-"""The parts of a call's time: Python's own time, an opaque device, and unprofiled calls."""
+"""The parts of a call's time: Python's own time, a device that the profiler cannot see, and unprofiled calls."""
 
 import time
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None
 
 @pytest.mark.parametrize(("op", "profiled"), [("MatMul", True), ("While", False)])
 def test_a_long_call_of_a_graph_with_few_ops_is_profiled(tf: Any, op: str, profiled: bool) -> None:
-    """A graph with a data-dependent loop is not profiled, because its trip count is unknown."""
+    """Only a graph with a data-dependent loop is not profiled, because its trip count is unknown."""
     simulation = Simulation()
     simulation.bench.context.tf = tf
     case = Case(call=lambda: tf.linalg.matmul([[1.0]], [[1.0]]))

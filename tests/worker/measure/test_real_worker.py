@@ -39,7 +39,7 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 @pytest.fixture(scope="module")
 def full(worker: Worker) -> tuple[list[Event], RunState]:
-    """Make one run with every pass, shared by the tests that inspect it."""
+    """Make one run with every pass. The tests that inspect it share it."""
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
@@ -209,7 +209,7 @@ def test_a_wrong_parameter_is_named(worker: Worker) -> None:
 
 
 def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
-    """Watch a run and request one stop; the returned list contains the time of the request afterwards."""
+    """Watch a run, and request a stop once. Afterwards, the returned list contains the time of the request."""
     times: list[float] = []
 
     def watch(event: Event) -> None:
@@ -323,7 +323,7 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
 
 
 def test_strings_run_in_a_graph_and_not_in_xla(worker: Worker) -> None:
-    """If XLA had to compile the function, a later call would end the process."""
+    """If XLA had to compile this function, a later call would crash the process."""
     file = Path(__file__).parents[2] / "contradictions" / "own.py"
     asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)
     state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:strings"))))

@@ -1,6 +1,4 @@
-"""When events are sent: rounds are buffered, other events are sent at once and in order, and the worker waits
-for the screen.
-"""
+"""Rounds are buffered, other events are sent at once and in order, and the worker waits for the screen."""
 
 import threading
 import time

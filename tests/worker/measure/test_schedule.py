@@ -1,4 +1,4 @@
-"""Which arm takes a turn: expensive arms do not starve cheap ones, or vice versa."""
+"""The choice of the next arm: expensive arms do not starve cheap arms, or vice versa."""
 
 import itertools
 

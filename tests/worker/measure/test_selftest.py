@@ -1,6 +1,4 @@
-"""Tests the self-test's own decisions: its tolerance for chance, its response to load, and that broken
-engines fail it.
-"""
+"""The self-test tolerates chance, reacts to load, and fails for broken engines."""
 
 import math
 import random

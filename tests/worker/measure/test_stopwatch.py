@@ -1,4 +1,4 @@
-"""A block's seconds are the duration of its calls, without the cost of synchronising."""
+"""The seconds of a block are the duration of its calls, without the cost of the synchronization."""
 
 import gc
 

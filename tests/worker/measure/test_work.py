@@ -1,4 +1,4 @@
-"""The work of a call, read from graphs; and on a real worker, no arm beats the resulting bound."""
+"""The work of a call is read from graphs. On a real worker, no arm beats the resulting bound."""
 
 import uuid
 from pathlib import Path
@@ -174,7 +174,7 @@ def test_even_arms_that_cannot_run_have_their_work(worker: Worker) -> None:
 
 @pytest.fixture(scope="module")
 def roofs(worker: Worker) -> Roofs:
-    """Return the machine's limits, measured by the first run on it."""
+    """Return the machine's limits, which the first run on it measured."""
     state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=())
     assert state.roofs, "the first run of a machine measures its roofs"
     (known,) = state.roofs.values()
@@ -207,7 +207,9 @@ def test_no_arm_beats_its_bound(
 
 
 def beyond(state: RunState) -> list[str]:
-    """Return the arms whose interval is below the minimum time on this machine."""
+    """Return the arms that took less than the minimum time on this machine, even at the upper end of their
+    interval.
+    """
     out = []
     for arm in state.arms.values():
         timed, least = estimate_at(arm, 0), arm_floor(state, arm, 0)
@@ -230,7 +232,7 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """The start of a call, measured in a slow minute, may take longer than a whole call in a fast one."""
+    """In a slow minute, the start of a call may be measured as longer than a whole call in a fast minute."""
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}
     earlier = msgspec.structs.replace(cpu, launch_s=slow, copied_s=slow)

@@ -1,4 +1,4 @@
-"""User functions with parts of a set length, measured by test_known_truths."""
+"""User functions whose parts take a set time. test_known_truths measures them."""
 
 import time
 import zlib
@@ -14,7 +14,7 @@ def _busy(ms):
 
 
 def _source(ms, ahead=0):
-    """Return a dataset whose elements each take that many milliseconds of sleep; `ahead` of them are
+    """Return a dataset. Each element takes that many milliseconds of sleep, and `ahead` elements are
     prefetched.
     """
     made = tf.data.Dataset.range(10**9).map(lambda i: tf.numpy_function(_slept(ms), [i], tf.float32))

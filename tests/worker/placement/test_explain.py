@@ -52,8 +52,8 @@ KNOWN = {
     "input-pipeline": {"MapDataset": "-"},
     "resource": {"IteratorGetNext": "float32", "QueueDequeueV2": "float32"},
 }  # fmt: skip
-"""Ops and dtypes of TensorFlow 2.21, by the code of the reason why a GPU runs them, or does not, in a CUDA
-build.
+"""Ops and dtypes of TensorFlow 2.21 in a CUDA build, by the code of the reason why a GPU runs them or does
+not.
 """
 PAIRS = [
     (op, "" if dtype == "-" else dtype, code)
@@ -74,8 +74,8 @@ def ask_op(worker: Worker, op: str, dtype: str = "") -> OpExplanation:
 
 
 def registered(tf: Any, op: str, dtype: str) -> tuple[bool, dict[str, bool]]:
-    """Return whether the op accepts the dtype, and the devices with a kernel for it, from TensorFlow's own
-    listing.
+    """Return whether the op accepts the dtype, and the devices that have a kernel for it, according to
+    TensorFlow's own listing.
     """
     from tensorflow.python.framework import kernels, op_def_registry
 

@@ -1,4 +1,4 @@
-"""The placement pass agrees with the partitioned graph and with known facts about each call."""
+"""The observed placement agrees with the partitioned graph and with known facts about each call."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ Seen = Callable[..., Observation]
 
 @pytest.fixture
 def seen(tf: Any) -> Seen:
-    """Observe a call that ran once before, on two logical CPUs."""
+    """Observe a call that has run once before, on two logical CPUs."""
     context: Any = SimpleNamespace(tf=tf, machine=machine(gpu=False))
 
     def observed(call: Callable[[], Any], device: str = "CPU:0", **case: Any) -> Observation:
@@ -124,7 +124,7 @@ def test_a_variable_keeps_its_ops_on_its_device(seen: Seen, tf: Any) -> None:
 
 
 def test_copies_are_rows_with_bytes_unless_made_once_in_the_first_call(seen: Seen, tf: Any) -> None:
-    """Covers an eager op and an XLA program whose input tensor is created in each call, and a call without
+    """Covers an eager op and an XLA program that create their input tensor in each call, and a call without
     any op.
     """
     with tf.device("/CPU:0"):
@@ -199,7 +199,7 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """This holds in any scope in which the data set is created, unless an op requests a device itself."""
+    """This holds whatever the scope in which the data set is created, unless an op itself requests a device."""
 
     def mapped(number: Any) -> Any:
         root = tf.sqrt(tf.cast(number, tf.float32))

@@ -1,4 +1,4 @@
-"""The operation count of a program that XLA compiled, derived from the program's text."""
+"""The number of operations in a program that XLA compiled, derived from the program's text."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # expects: numpy-fed
-"""An array that becomes a tensor in each step."""
+"""An array becomes a tensor in each step."""
 
 import numpy as np
 import tensorflow as tf

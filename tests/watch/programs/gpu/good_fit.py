@@ -1,5 +1,5 @@
 # expects:
-"""Keras' fit over a dataset that is prefetched."""
+"""Keras' `fit` over a prefetched dataset."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Products that keep the GPU busy, read once in a hundred steps."""
+"""Products keep the GPU busy. The host reads a result once in a hundred steps."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: gpu-hidden
-"""The GPU is hidden by a line that was left over from a debugging session."""
+"""A line left over from a debugging session hides the GPU."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: host-op
-"""An op without a GPU kernel between two that have one: two copies in each step."""
+"""An op without a GPU kernel is between two ops that have one, which causes two copies in each step."""
 
 import tensorflow as tf
 

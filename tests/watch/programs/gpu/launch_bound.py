@@ -1,6 +1,6 @@
 # expects: launch-bound
 # short kernels
-"""A loop over a few numbers: each op finishes before the next one is launched."""
+"""A loop runs ops on a few numbers. Each op finishes before the next one is launched."""
 
 import tensorflow as tf
 

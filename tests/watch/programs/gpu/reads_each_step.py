@@ -1,5 +1,5 @@
 # expects: read-each-step
-"""The loss is printed in each step, so the program waits for it."""
+"""The program prints the loss in each step, so it waits for the loss."""
 
 import tensorflow as tf
 

@@ -1,6 +1,6 @@
 # expects: cudnn-off
 # may: launch-bound, small-batches, between-steps, mixed-precision, host-op
-"""A setting that keeps Keras from using the GPU's own kernel for a recurrent layer."""
+"""Because of a setting, Keras does not use the cuDNN kernel for a recurrent layer."""
 
 import keras
 import numpy as np

@@ -1,6 +1,6 @@
 # expects: gpu-unused
 # gpus: 2
-"""One of two GPUs computes."""
+"""Only one of two GPUs computes."""
 
 import tensorflow as tf
 
