@@ -27,7 +27,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
 from tuilab.observer.tuilab_observer.start import Finder
 
-# Provides an installed workload, `probe`, as an entry point.
+# This folder contains an installed package with a workload, `probe`, as an entry point.
 INSTALLED = Path(__file__).parent / "worker" / "installed"
 START_S, ANSWER_S = 120.0, 120.0
 TESTS = Path(__file__).parent

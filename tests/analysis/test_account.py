@@ -66,13 +66,13 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert busy.seconds("dispatch") == pytest.approx(3e-3) and busy.seconds("not_known") == pytest.approx(
         8e-3
     )
-    # The excess in the host's parts comes from the profiler, or from a stall during the profile
+    # The excess in the host's parts comes from the profiler, or from a stall while the profile was made.
     quick = of_profile(calls, 9e-3, on_device=timed)
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
     assert quick.not_known == 0 and quick.total_s == pytest.approx(9e-3)
-    # A call that is shorter than the device's profiled time shows that the device was slower in the profile,
-    # so all parts are scaled.
+    # A call that takes less time than the device's profiled time shows that the device was slower in the
+    # profile, so all parts are scaled.
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 

@@ -54,8 +54,8 @@ def test_the_answer_names_the_fastest_arm_and_the_other_device_with_its_copies()
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
 def test_no_arm_is_called_faster_if_the_rounds_contradict_the_medians(other) -> None:
-    # Most of the graph's rounds take 1 ms and some take 2 ms. So its median is lower, but on average its
-    # rounds are slower.
+    # Most rounds of the graph take 1 ms, but some take 2 ms. So its median is lower than eager's, but on
+    # average its rounds are slower.
     state = begun([GRAPH, other])
     for index in range(60):
         blocks = (

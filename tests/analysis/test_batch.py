@@ -19,7 +19,7 @@ def swept(times):
 
 
 def test_the_smallest_batch_near_the_best_throughput_pays():
-    # 1,000, 4,000, 9,500 and 10,000 examples per second
+    # throughput: 1,000, 4,000, 9,500 and 10,000 examples per second
     assert paying(swept({1: [1e-3], 8: [2e-3], 38: [4e-3], 160: [16e-3]}), "batch") == 38
 
 

@@ -30,7 +30,7 @@ class TestGpu:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
         found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
-        assert found.memory_s == pytest.approx(20e6 / 100e9)  # a megabyte may still be in the cache
+        assert found.memory_s == pytest.approx(20e6 / 100e9)  # one megabyte of it may still be in the cache
         assert found.seconds == pytest.approx(1e-3)
         copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
@@ -325,8 +325,8 @@ class TestSweep:
         assert sweep_bound(state, SHEETS["h100"]) is None
 
 
-# Programs whose best possible time on a GPU is known: kernels in sequence, each limited by the peak of its
-# dtype or by memory bandwidth, with no time lost in between.
+# Programs whose best possible time on a GPU is known. Their kernels run in sequence, each limited by the peak
+# of its dtype or by the memory bandwidth, with no time lost in between.
 Kernel = tuple[str, float, float]
 """A kernel's dtype, operations and bytes."""
 SIDES = (64, 512, 4_096, 16_384)
@@ -366,7 +366,7 @@ def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataShe
     begun = max(host[mode] * (len(kernels) if mode == "eager" else 1), launches * launch)
     if not copied:
         return max(begun, done)
-    # The device may compute while the host launches the rest; the results are copied last.
+    # The device may compute while the host launches the other kernels; the results are copied last.
     way_in, way_out = kernels[0][2] / 2 / sheet.link.value, kernels[-1][2] / 2 / sheet.link.value
     return max(begun, way_in + done) + way_out
 

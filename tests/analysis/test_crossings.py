@@ -16,7 +16,7 @@ def place(size: int, mean: float, error: float = 0.001, n: int = 20) -> SizeRati
 
 
 def test_a_power_law_is_interpolated_exactly() -> None:
-    # log ratio = log(1000 / x), zero at 1,000.
+    # The log ratio is log(1000 / x), which is zero at 1,000.
     found = crossings([place(x, math.log(1_000 / x)) for x in (64, 512, 4_096)])
     assert len(found) == 1
     assert found[0].at == pytest.approx(1_000)
@@ -56,7 +56,7 @@ def test_a_lead_at_one_isolated_size_is_not_a_crossing() -> None:
 
 
 def test_with_more_sizes_each_needs_stronger_evidence() -> None:
-    # 2.5 standard errors from 0: enough for a single size, not enough among twenty.
+    # 2.5 standard errors from 0 are enough for a single size, but not for one of twenty sizes.
     assert signs([place(1, 0.0025)]) == [1]
     assert signs([place(x, 0.0025) for x in range(1, 21)]) == [0] * 20
 
@@ -77,7 +77,7 @@ share = st.floats(0, 1)
 def test_two_lines_cross_within_the_bounds_set_by_two_ratios(
     p: float, q: float, below: float, above: float
 ) -> None:
-    # Both arms cost 1 at size 10,000; p and q are the shares of the cost that grow with the size.
+    # Both arms cost 1 at size 10,000; p and q are their shares of the cost that grow with the size.
     assume(abs(p - q) > 1e-3)
     low, high = int(10_000 / below), math.ceil(10_000 * above)
     ratios = [math.log((1 - p + p * x / 10_000) / (1 - q + q * x / 10_000)) for x in (low, high)]

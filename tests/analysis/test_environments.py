@@ -61,7 +61,7 @@ def test_a_difference_of_ten_percent_is_found_and_named():
 
 def test_identical_environments_differ_in_at_most_one_run_of_twenty():
     claimed = sum(any(row.differs for row in pairs(run(seed=seed), 0)[0].arms) for seed in range(100))
-    assert claimed <= 9  # 5 are expected at most; more than 9 has a probability of 3%
+    assert claimed <= 9  # at most 5 are expected; more than 9 have a probability of 3%
 
 
 @pytest.mark.parametrize("processes", [3, 7])

@@ -89,7 +89,7 @@ def test_the_h100_is_never_faster_than_its_bound(state: RunState) -> None:
 def test_the_likely_range_contains_what_the_h100_did(state: RunState) -> None:
     for bound, took_s in compared(state):
         if bound.expected is None or bound.measured_s is None or bound.expected[0] == bound.at_most:
-            continue  # no range is printed
+            continue  # tuilab prints no range
         low, high = bound.expected
         assert low / NOISE <= bound.measured_s / took_s <= high * NOISE, (bound.mode, bound.variant)
 

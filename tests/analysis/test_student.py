@@ -6,7 +6,7 @@ import pytest
 
 from tuilab.analysis.statistics import cdf, t_quantile
 
-# Two-sided 95% and 99% points as printed in Abramowitz & Stegun, table 26.10.
+# Two-sided 95% and 99% points from Abramowitz & Stegun, table 26.10.
 TABLE = [(1, 12.706, 63.657), (2, 4.303, 9.925), (5, 2.571, 4.032), (10, 2.228, 3.169), (30, 2.042, 2.750)]
 
 

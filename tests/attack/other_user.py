@@ -62,7 +62,7 @@ def main() -> None:
             if "words" in told:
                 answer(command(told["words"], told["environment"]))
             else:
-                die_with_parent()  # changing the user cleared this setting
+                die_with_parent()  # changing the user has cleared this setting
                 code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)

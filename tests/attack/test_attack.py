@@ -215,7 +215,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             done = here("history", "unattended")
         text = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in text + done.stdout + done.stderr
-        # On a screen, the output consists of escape sequences.
+        # The output of a screen consists of escape sequences.
         plain = done.stdout + done.stderr + (text if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
@@ -278,7 +278,7 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
         tracebacks += "Traceback" in text
-        # No signal asked it to end, or the signal came before it was watching.
+        # No signal asked the process to end, or the signal arrived before it was watching.
         lost += "end" not in text and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)

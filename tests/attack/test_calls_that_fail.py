@@ -247,7 +247,7 @@ class Attack:
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # Alternate, so that every second trial (TUILAB_TESTS_PART) still includes both kinds.
+            # Alternate the two kinds, so that every second trial (TUILAB_TESTS_PART) still includes both.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
@@ -294,7 +294,7 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # remembering a preference affects only this session
+            if undone and self.name != "lab: remember":  # this affects only this session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
@@ -314,7 +314,7 @@ class Attack:
         """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
-        # The shell emptied this file, and the exit code reports the failure.
+        # The shell has emptied this file, and the exit code reports the failure.
         if name == self.command.stdout and done.code != 0:
             return True
         if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:

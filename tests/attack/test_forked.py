@@ -91,7 +91,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
             time.sleep(rng.uniform(0.0, 0.6))
             program.send_signal(signal.SIGINT)
         return what
-    while program.poll() is None:  # a process of the requested kind may appear later
+    while program.poll() is None:  # the process to kill may start later
         if found := those(what, started(truth)):
             with suppress(psutil.Error):
                 rng.choice(found).kill()

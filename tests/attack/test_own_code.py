@@ -126,7 +126,7 @@ def test_hostile_own_code_is_reported_and_the_lab_continues(tmp_path, request):
         found = bool(TRACE.search(output)), bool(ESCAPE.search(output)), len(left)
         if any(found) or done.returncode not in (0, 2, 3) or SAYS.get(name, "") not in output:
             print(name, done.returncode, found, output[-1_500:])
-        refused = name in BODIES and "needs a default" in output  # the code was refused, so it did not run
+        refused = name in BODIES and "needs a default" in output  # tuilab refused the code, so it did not run
         unsaid += refused or SAYS.get(name, "") not in output
         tracebacks, escapes, orphans = tracebacks + found[0], escapes + found[1], orphans + found[2]
         for process in left:

@@ -107,7 +107,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # otherwise, the terminal would combine Esc and the next key into Alt with that key
+            )  # otherwise, the terminal would read Esc and the next key as Alt with that key
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:

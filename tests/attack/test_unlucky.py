@@ -221,7 +221,7 @@ def maze(place):
     Path("deep.md").write_text(DOCUMENT)
     os.chdir(before)
     yield folder
-    # Python's own function fails at its recursion limit
+    # Python's own function fails at its recursion limit.
     subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 

@@ -117,7 +117,7 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                # The app starts a run only after its other requests are answered.
+                # The app starts a run only after all its other requests were answered.
                 if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))

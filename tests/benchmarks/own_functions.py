@@ -329,7 +329,7 @@ def advantages(steps: int = 64):
     return estimate, (tf.random.normal((steps, 16)), tf.random.normal((steps + 1, 16))), {"lam": 0.9}
 
 
-# --- training, and ways to write a function --------------------------------------------------------------
+# --- training, and other ways to write a function --------------------------------------------------------
 
 weights = tf.Variable(tf.random.normal((32, 8)))
 
@@ -376,7 +376,7 @@ def recurrent(x, state):
     return tf.tanh(c), c
 
 
-# --- refused, each in a sentence -------------------------------------------------------------------------
+# --- functions that tuilab rejects with a message --------------------------------------------------------
 
 
 class Configured:

@@ -51,8 +51,8 @@ def large_run() -> Iterator[object]:
         nodes = tuple(
             e.Node(f"model/block_{i}/mul", "Mul", "GPU:0", bytes=64 * i) for i in range(start, start + 1_000)
         )
-        # Encode and decode, as for a real worker's events: equal strings in different rows are then separate
-        # objects.
+        # Encode and decode the events like those of a real worker. Equal strings in different rows then
+        # become separate objects.
         yield e.decode(e.encode(e.Placement(run="r1", arm=arms[4].id, nodes=nodes)))
     for index in range(SAMPLES // len(arms)):
         blocks = tuple(
@@ -116,7 +116,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # Apply all rounds at once; a real run sends them one by one.
+        # Apply all rounds at once, although a real run sends them one by one.
         here.changed(~Change.NOTHING)
         await drawn(app)
         held = [await held_up(app) for _ in range(PAINTS)]

@@ -68,7 +68,7 @@ class Held(msgspec.Struct, frozen=True):
     kinds: dict[str, int] = {}
 
 
-# In the lab's process
+# This part runs in the lab's process.
 
 
 def lab(told: str) -> int:
@@ -102,7 +102,7 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
     os.replace(f"{file}.part", file)
 
 
-# In the test's process
+# This part runs in the test's process.
 
 
 class Soak:
@@ -151,7 +151,8 @@ class Soak:
         """Make one more run, with the next keys in turn."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
-            # A pause after Escape shows that the key was pressed alone; a busy machine may delay the pause.
+            # A pause after Escape shows that the key was pressed alone. A busy machine may delay the
+            # detection.
             self.terminal.press(PAGES[number // 25 % len(PAGES)])
             time.sleep(1)
             self.terminal.press("\x1b")

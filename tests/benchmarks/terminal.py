@@ -64,7 +64,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # While the line is idle, it accumulates the right to send at most two slices at once.
+                # An idle line may send more afterwards, but at most two slices at once.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)

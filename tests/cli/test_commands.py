@@ -76,7 +76,8 @@ def test_gpu_arms_without_a_gpu_say_why_and_have_no_figures(small):
         assert (arm["status"], arm["device"], arm["median_s"], arm["n"]) == ("unavailable", None, None, 0)
         assert "GPU" in arm["reason"]
     for claim in result["claims"]:
-        # This host's launch cost alone may rule out a win on any GPU; the evidence then names that bound.
+        # This host's launch cost alone may make a GPU slower than the CPU. The evidence then names that
+        # bound.
         by_bound = claim["evidence"].startswith("Derived from a bound, not measured")
         assert claim["verdict"] == "untestable" or by_bound
 

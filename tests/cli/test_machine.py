@@ -26,7 +26,7 @@ def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> 
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring this machine" not in run.stderr, run.stderr
     result = json.loads(run.stdout)
-    # Roofs measured on a busy machine are measured again on a quiet one.
+    # Roofs that were measured on a busy machine are measured again once it is quiet.
     assert roofs["others"] > BUSY or [r["at"] for r in result["roofs"]] == [roofs["at"]]
     assert {bound["gpu"] for bound in result["bounds"]} == {"t4"} and "T4" in result["answer"]
     measured = [arm for arm in result["arms"] if arm["median_s"]]

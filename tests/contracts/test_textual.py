@@ -19,7 +19,7 @@ PRIVATE = {name for kind in KINDS for name in dir(kind) if name.startswith("_") 
 def used(file: Path) -> list[str]:
     """Return, by line, the private names of Textual that a file imports, overrides or accesses."""
     tree, found = ast.parse(file.read_text()), []
-    # textual-serve is another package whose private names may look the same.
+    # textual-serve is a different package, but its private names may look the same.
     others = {
         name.asname or name.name
         for node in ast.walk(tree)

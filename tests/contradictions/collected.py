@@ -317,7 +317,7 @@ def _texts(state: RunState, result: RunResult, arm: ArmResult) -> Iterator[str]:
                 yield f"the timeline says {shares!r}, the account {part.phase} {percent(share)}"
     for name in ("markdown", "html"):
         page = FORMATS[name][1](result, state)
-        # Only an HTML page has tags. In Markdown, the characters between "< 0.1%" and a later ">" are text.
+        # Only an HTML page has tags. In Markdown, everything between "< 0.1%" and a later ">" is text.
         page = page.replace("\\", "") if name == "markdown" else re.sub(r"<[^>]*>", "", page)
         if f"{median} = " not in page:
             yield f"{name} lacks the phases of {median}"

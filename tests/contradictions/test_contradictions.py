@@ -146,7 +146,7 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 
 @pytest.mark.real_worker
 @pytest.mark.long
-@pytest.mark.timeout(900)  # every arm runs thousands of individual ops
+@pytest.mark.timeout(900)  # every arm runs thousands of ops one by one
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:

@@ -115,7 +115,7 @@ def test_forward_compatibility_not_supported(machine: Machine):
         ),
         (34, "libcuda-stub", "", "unset LD_LIBRARY_PATH"),
         (805, "driver-not-ready", "", "nvidia-cuda-mps-control -d"),
-        # jax#21299: a GH200 has no NVSwitch, so a fabric manager has nothing to do.
+        # jax#21299: a GH200 has no NVSwitch, so it needs no fabric manager.
         (802, "driver-not-ready", "no NVSwitch here", ""),
         (100, "no-device", "", "dmesg"),
     ],
@@ -183,10 +183,10 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
     ("capability", "log", "error", "code", "words", "fix"),
     [
         ("12.0", lines.newer("12.0a"), "", "gpu-newer-than-build", "8.9 and PTX for 9.0", ""),
-        # Capability 9.0 has PTX but no machine code: everything works, but the first calls wait for
-        # compilation.
+        # For capability 9.0, the build has PTX but no machine code. Everything works, but the first calls
+        # wait for compilation.
         ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
-        # TensorFlow wrongly claims that its PTX serves this GPU.
+        # TensorFlow wrongly claims that its PTX works on this GPU.
         ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and higher", ""),
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
         # tensorflow#45450.

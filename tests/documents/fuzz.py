@@ -28,7 +28,7 @@ VALUES = (
     "tf.reshape(x, [-1, n])", "tf.transpose(x, [9, 9])", "np.zeros(-5)", "tf.linspace(0., 1., n)",
 )  # fmt: skip
 TARGETS = ("x", "y", "n", "x, y", "*x, y", "x[0]", "x.a", "x[n:]", "f", "(x, (y, n))")
-# Compound statements: lines that are each followed by a body.
+# First lines of compound statements. A body follows each.
 COMPOUND = (
     ("for i in range(n):",),
     ("for x in y:", "else:"),

@@ -150,7 +150,7 @@ p = tf.matmul(a, a)
 print(time.perf_counter() - t)
 """, head=HEAD),
     Probe("an argument of Keras 2", "TL002", "lr=0.1", "best = keras.optimizers.Adam(lr=0.1)\n"),
-    # Modules in the same folder
+    # Probes with modules in the same folder
     Probe("a helper of a module in the folder", "TL103", "bench(f, x)", """
 from timing import bench
 f = tf.function(lambda v: v @ v)
@@ -220,7 +220,7 @@ with tf.device('/GPU:0'):
     gpu = time.perf_counter() - u
 print(cpu, gpu)
 """),
-    # Code that is not reported at all
+    # Code with no finding at all
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("TFLite is invoked before the clock", "TL102", "invoke()", """
 lite = tf.lite.Interpreter(model_path='m.tflite')
@@ -1169,7 +1169,7 @@ for step in range(100):
 """),
 ]  # fmt: skip
 
-# Code that is reported only as notes
+# Code whose findings are only notes
 SUPPOSED = [
     Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
 from mine import train_step

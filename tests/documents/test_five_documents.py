@@ -111,7 +111,7 @@ ALSO = {
     ("004", 2): {("TL107", 85), ("TL109", 86)},
     ("004", 3): {("TL107", 149), ("TL109", 150), ("TL110", 150)},
 }
-# No workload measures this; other views of the lab show it.
+# No workload measures these examples; other views of the lab show them.
 GAPS = {("003", 3): "reads a counter"}
 
 

@@ -71,7 +71,7 @@ def merged(lines: Iterable[str]) -> list[str]:
     for line in lines:
         op, types, host = line.split(" | ")
         name, _, allowed = types.rpartition("=")
-        # Types of the last attribute. Earlier attributes are equal within a group.
+        # These are the types of the last attribute. Within a group, the other attributes are equal.
         if not name:
             out.append(line)
         else:

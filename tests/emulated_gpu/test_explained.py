@@ -21,7 +21,8 @@ NAMED = (
 EVERY = 90
 """The quick suite tests every n-th op that can run alone, and the named ones."""
 
-# Prints a line before each op and one for each dtype, so that an op that ends the process can be identified.
+# Prints a line before each op and for each dtype, so that the test can identify an op that crashes the
+# process.
 PROGRAM = """
 import json, sys
 import tensorflow as tf
@@ -108,7 +109,7 @@ def held(rows: list[list[Any]]) -> tuple[int, int]:
                 wrong.append((op, dtype, "a line of a log", said))
         if ran and all(device == "GPU:0" for device, _ in ran):
             looked += 1
-            # A result in host memory is still returned on the device, unless it is int32.
+            # TensorFlow returns a result in host memory as if it were on the device, unless it is int32.
             if gpu and not any(memory == "GPU:0" for _, memory in ran):
                 wrong.append((op, dtype, text, ran))
     assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))

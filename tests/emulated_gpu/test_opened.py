@@ -42,7 +42,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
 
     asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
     worker.send(asked)
-    worker.send(requests.Cancel(id=asked.id))  # takes effect even if the worker is opening a GPU
+    worker.send(requests.Cancel(id=asked.id))  # this takes effect even if the worker is opening a GPU
     while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"
@@ -60,7 +60,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
     state = run(worker, "GPU:1")
     (busy,) = state.arms.values()
     assert busy.status == "unavailable" and "GPU:0, GPU:2" in busy.reason
-    # A missing GPU changes nothing.
+    # A request for a missing GPU changes nothing.
     state = run(worker, "GPU:0", "GPU:5", "CPU:0")
     worker.close()
     assert [arm.status for arm in state.arms.values()] == ["ok", "unavailable", "ok"]

@@ -36,7 +36,7 @@ class Recorded(ScriptedRunner):
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         for event in events_of("sweep" if request.sweep else "run"):
             event = msgspec.structs.replace(event, run=request.id)
-            if isinstance(event, RunStarted):  # the folder of user code is specific to this machine
+            if isinstance(event, RunStarted):  # the folder of the user's code differs between machines
                 own = msgspec.structs.replace(event.scenario, file=request.scenario.file)
                 event = msgspec.structs.replace(event, scenario=own)
             yield [event]

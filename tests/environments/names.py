@@ -20,7 +20,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.files import SHARED, write_bytes
 
 _KERAS = re.compile(r"(?:tf\.)?keras\b|tf\.(?:losses|metrics|optimizers|initializers)\b")
-# Names that come from Python, protobuf or absl, not from TensorFlow.
+# These names come from Python, protobuf or absl, not from TensorFlow.
 _NOT_ITS_OWN = re.compile(
     r"tf\.test\.TestCase\.|tf\.types\.experimental\.FunctionType\.|.*\.RegisterExtension$"
 )
@@ -49,7 +49,7 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
             name
             for name in gone
             if (above := name.rpartition(".")[0]) not in gone
-            and not above.rpartition(".")[2][:1].isupper()  # methods, which are called through their objects
+            and not above.rpartition(".")[2][:1].isupper()  # methods are called through their objects
             and not _NOT_ITS_OWN.match(name)
         }
         return Difference(

@@ -61,7 +61,7 @@ def reacts(terminal: Terminal) -> None:
 def works(terminal: Terminal) -> None:
     """Assert that another run completes."""
     reacts(terminal)
-    # Replacing a worker takes a while; meanwhile, the screen shows that.
+    # Replacing a worker takes a while. The screen shows this.
     terminal.press("r")
     done(terminal)
 
@@ -414,8 +414,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # An Escape followed directly by another key is read as a different key, and a busy machine may read both
-    # at once.
+    # Escape and another key are read as one key if they arrive together, which can happen on a busy machine.
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")

@@ -36,7 +36,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # The log shows tracebacks of user code; a traceback from the lab itself would appear behind its screen.
+    # The log shows tracebacks of user code. A traceback of the lab itself would appear below its screen.
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 

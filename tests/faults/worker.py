@@ -13,7 +13,7 @@ from pathlib import Path
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # As in the real worker, the protocol takes fd 1 before any other import.
+    # Like the real worker, give fd 1 to the protocol before any other import.
     channel = Channel.from_stdio()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tests.faults import measuring

@@ -49,8 +49,8 @@ def forked(folder: str) -> None:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
                 # The lab finds the processes that must end with a worker by marks in their environments.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                # The server detaches into a process without a parent, so that a lab does not end it with its
-                # own children.
+                # The server becomes a process without a parent, so that a lab does not end it together with
+                # its own children.
                 failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,

@@ -204,5 +204,5 @@ def test_it_has_every_name_of_msgspec_that_a_worker_uses() -> None:
         file for room in ("model", "worker", "profile", "workloads") for file in (root / room).rglob("*.py")
     ]
     used = {name for file in files for name in re.findall(r"\bmsgspec\.(\w+)", file.read_text())}
-    # `toml` is missing because only the lab's own process reads data sheets
+    # `toml` is missing, because only the lab's process reads data sheets.
     assert used - {"toml"} <= set(dir(structs))

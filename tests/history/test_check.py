@@ -79,7 +79,7 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     assert programs.find(store, "w1") == PAGE
     assert store.find("run1").tags == ("nightly",) and store.find("run2").note == "a note"
     assert store.state("run4").arms.keys() == store.state("run5").arms.keys()
-    # The lost beginning is reconstructed from the names in its rounds.
+    # The lost start of the run is reconstructed from the names in its rounds.
     begun = {run: e.decode(next(iter(store.raw(run)))[1]) for run in ("run4", "run5")}
     assert {arm.id for arm in begun["run4"].arms} == {arm.id for arm in begun["run5"].arms} != set()
     store.close()

@@ -70,7 +70,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     ):
         recorder.record(event)
     assert recorder.has_all("slid") and store.runs() == []
-    # A run that failed by itself is kept, because its user looks for the reason.
+    # A run that failed by itself is kept, because its user will look for the reason.
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
     assert [line.run for line in store.runs()] == ["failed"]

@@ -31,7 +31,8 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        # Send only this text in full: with others, this test would take as long as the sanitizing tests.
+        # Only this text is sent in full length. Otherwise, this test would take as long as the sanitizing
+        # tests.
         whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 

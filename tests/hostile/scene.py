@@ -77,7 +77,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start of a run repeats the request, and the text of its machine is already hostile.
+    # The start of a run repeats the request. The text about its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 

@@ -78,7 +78,7 @@ def test_reports_contain_only_text(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # Each line starts with the report's own markup, no matter what the texts in the line contain.
+        # Each line starts with the report's own markup, whatever the texts in the line contain.
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 

@@ -58,7 +58,7 @@ def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
     deadline = time.monotonic() + 200
     pressed = -math.inf
     while not (runs := user.history()) and time.monotonic() < deadline:
-        if time.monotonic() - pressed > 30:  # pressing twice would stop the first run
+        if time.monotonic() - pressed > 30:  # a second press would stop the first run
             page.keyboard.press("r")
             pressed = time.monotonic()
         page.wait_for_timeout(1_000)

@@ -67,7 +67,7 @@ def test_each_cell_gives_an_allowed_value_that_is_shown_at_that_cell(parameter, 
     assert allowed(parameter, value)
     shown = cell_of(parameter, value, cells)
     if shown != cell:
-        # If the value is shown in another cell, the chosen cell must not have an allowed value of its own.
+        # The slider may show the value in another cell only if no allowed value belongs to the chosen cell.
         near = 3 * getattr(parameter, "multiple", 1)
         around = range(max(parameter.low, value - near), min(parameter.high, value + near) + 1)
         nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]

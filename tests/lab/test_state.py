@@ -78,7 +78,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds are too few for the request, so the end of the run is not shown in green.
+    # Six rounds are fewer than requested, so the end of the run is not shown in green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -105,8 +105,8 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
     made.clock.now += 10
     made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
-    # A size four times as large takes four times as long: 4 × (0.1 + 2) s of calls. So far, calls have taken
-    # 2.7 s in 20 s.
+    # A size four times as large takes four times as long: 4 × (0.1 + 2) s for its calls. So far, calls took
+    # 2.7 s of 20 s.
     assert status(made).text.endswith("about 62 s left")
     made.clock.now += 50
     assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
@@ -349,7 +349,7 @@ def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.presets.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.presets.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset with that name that measures another workload is a different preset.
+    # A preset with the same name but another workload is a different preset.
     assert (
         made.presets.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"}
         and made.presets.usual("x", "none") is None
@@ -427,7 +427,7 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
     assert next_steps(made)[0] == f"{{run}} {'measures 3 imprecise sizes' if sweep else 'continues this run'}"
-    if sweep:  # the sweep was stopped at the first size
+    if sweep:  # the sweep stops at the first size
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
         assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 imprecise size")

@@ -153,7 +153,7 @@ class _Finder:
 
     def _between(self, left: ast.expr, right: ast.expr, pair: tuple[str, str], kind: str) -> Iterator[Change]:
         if left.end_lineno == right.lineno and left.end_col_offset is not None:
-            # Require spaces around words, because `in` is part of many names.
+            # Require spaces around words, because `in` is a part of many names.
             blank = " " if pair[0][0].isalpha() else ""
             before, after = f"{blank}{pair[0]}{blank}", f"{blank}{pair[1]}{blank}"
             yield from self._at(right.lineno, left.end_col_offset, right.col_offset, before, after, kind)

@@ -69,8 +69,8 @@ class Copy:
             begin = ("-m", "coverage", "run", f"--rcfile={settings}")
             arguments = ("-p", "tests.mutation.contexts", *arguments)
         command = [sys.executable, *begin, *_PYTEST, "-m", "not slow", *arguments]
-        # Python matches a .pyc to its source by size and by mtime in seconds, so a cached one could hide the
-        # change.
+        # Python matches a .pyc file to its source by size and by mtime in seconds, so a cached .pyc file
+        # could hide the change.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
         try:
             done = subprocess.run(
@@ -114,7 +114,7 @@ class Copy:
             status = self.pytest("-x", *order)
         finally:
             file.write_text(before)
-        # If a change breaks imports, pytest reports the tests as missing.
+        # If a change breaks an import, pytest reports the tests as missing.
         if status == NOT_FOUND and self.pytest("--collect-only", *order) == NOT_FOUND:
             raise RuntimeError(f"{change}: pytest does not find {order}")
         return status not in (0, NONE_COLLECTED)

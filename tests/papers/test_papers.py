@@ -104,7 +104,7 @@ ELSEWHERE = {
 }
 
 
-# Prose that names a command without arguments.
+# Commands that the prose names without their arguments.
 NAMED = {
     "tuilab check", "tuilab check --explain", "tuilab check --explain CODE", "tuilab check --rules", "tuilab export",
     "tuilab run FILE.py:FUNCTION", "tuilab history import", "tuilab history save",

@@ -155,7 +155,7 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
     out = share(main, stream(event("sgemm_128x64", 30, 90, correlation_id=5)))
     assert op_micros(out) == {"MatMul": 60}
     assert out.devices == {"GPU:0": 60 * MICRO} and out.on_device == {"compute": 60 * MICRO}
-    # The host's part is the launch; after 30 µs the GPU computes, no matter what the host does.
+    # The host's part is the launch. After 30 µs the GPU computes, whatever the host does.
     assert micros(out) == {"dispatch": 10, "scheduling": 20, "compute": 60, "sync": 10}
     [row] = ops(out)
     assert (row.device, row.count, row.phase) == ("GPU:0", 1, "compute")
@@ -186,7 +186,8 @@ def test_gpu_events_without_a_launch_name_their_op() -> None:
     )
     assert op_micros(out) == {"MatMul": 10, "MemcpyH2D": 20, "hlo fusion": 10}
     assert {row.phase for row in ops(out) if row.op == "MemcpyH2D"} == {"copy"}
-    # The device's own clock gives its part; for the rest of the call, only the host's clock is available.
+    # The device's clock gives the device's part. For the rest of the call, only the host's clock is
+    # available.
     assert out.on_device == {"compute": 20 * MICRO, "copy_in": 20 * MICRO}
 
 

@@ -163,7 +163,7 @@ async def test_a_worker_whose_call_does_not_return_is_killed_with_its_children_a
     begun = time.monotonic()
     await rig.supervisor.cancel("r")
     await rig.until(lambda: rig.of(Finished))
-    # The limit is a guarantee for users, not a measurement of this machine.
+    # This limit is a guarantee to users, not a measurement of this machine.
     assert time.monotonic() - begun < 2.5
     assert [f.status for f in rig.of(Finished)] == ["cancelled"]
     await rig.until(lambda: not exists(child))

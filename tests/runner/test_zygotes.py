@@ -66,7 +66,7 @@ class Rig:
     async def close(self) -> None:
         """Close the supervisor, and assert that no process remains."""
         await self.lab.close()
-        # Other tests' servers continue.
+        # The servers of other tests continue to run.
         assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
 
 

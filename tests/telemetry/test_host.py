@@ -93,7 +93,7 @@ def test_quota_of_version_2_is_the_tightest_above(tmp_path: Path):
     assert host.sample().quota == 1.5
     (pod / "cpu.stat").write_text("usage_usec 1\nnr_periods 30\nnr_throttled 9\nthrottled_usec 5\n")
     assert host.sample().throttled == 0.25
-    assert host.sample().throttled == 0.0  # no scheduler period has passed
+    assert host.sample().throttled == 0.0  # no scheduler period has passed yet
 
 
 def test_quota_of_version_1(tmp_path: Path):
@@ -132,7 +132,7 @@ def test_a_busy_process_is_reported_as_busy():
             one.sample()
         time.sleep(0.5)
         (busy, _), (quiet, _) = (one.sample() for one in watched)
-        # How much of a CPU the process gets depends on how busy the machine is.
+        # The share of a CPU that the process gets depends on the load of the machine.
         assert quiet.use < busy.use / 2
         assert busy.involuntary is not None and busy.memory > 1_000_000 and busy.threads == 1
     finally:

@@ -219,7 +219,7 @@ def lab() -> int:
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 
-    # Paint every report, so that axes, which only grow, grow the same way each time.
+    # Paint every report. Axes only grow, so they then grow the same way each time.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
     machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
     with tempfile.TemporaryDirectory() as folder:

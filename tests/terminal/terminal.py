@@ -123,7 +123,7 @@ class Terminal:
     def shows(self, *words: str) -> bool:
         """Return whether each of the words is on the screen, or in a message over it."""
         text = self.text
-        # A message is shown at the right, after a bar, with its sentences wrapped.
+        # A message appears at the right, after a bar, with its text wrapped.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
         message = " ".join(parts)
         return all(word in text or word in message for word in words)

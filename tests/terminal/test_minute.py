@@ -86,7 +86,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        # do not wait for an arm's name, because the leading arm depends on the machine
+        # Do not wait for the name of an arm, because the fastest arm depends on the machine.
         terminal.see("caveats")
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")
@@ -102,7 +102,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         terminal.press("u")
         measured(terminal, "256", DONE)
         terminal.press("s")
-        # an earlier stop would cancel the request, and no run would have started
+        # An earlier stop would cancel the request before a run has started.
         terminal.see("size 1 of")
         terminal.press("x")
         terminal.see("stopped after")

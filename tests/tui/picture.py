@@ -10,7 +10,7 @@ from textual.app import App
 
 def lines(app: App[object]) -> list[list[Segment]]:
     """Return the text that the terminal shows, line by line."""
-    # Textual does the same before drawing, because what is below a translucent page may need a redraw.
+    # Textual does the same before it draws, because the screen below a translucent page may need a redraw.
     visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 

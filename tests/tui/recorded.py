@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
 USUAL, TALL = (120, 40), (120, 56)
 
-# Name, keys pressed since the previous picture, and size.
+# Each row: name of the picture, keys pressed since the previous picture, and size.
 VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
     ("live", ("r",), USUAL),
     ("compare", ("c",), USUAL),

@@ -267,7 +267,7 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "host is gpu-07 versus laptop" in shown and "pci bus id: 0000:1b:00.0 versus no GPU" in shown
         assert "samples is 256 versus 65536" in shown
         assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
-        # The slower run, the baseline, and a run on another TensorFlow.
+        # Covers the slower run, the baseline, and a run with another TensorFlow version.
         await press(pilot, app, "escape home down space end up space space c")
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)

@@ -278,7 +278,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
         async def paced() -> None:
             await step()
-            # Most steps follow immediately; some wait until a run has figures.
+            # Most steps follow immediately, but some wait until a run has figures.
             await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
 
         going.step = paced  # type: ignore[method-assign]

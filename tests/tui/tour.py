@@ -7,8 +7,8 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSa
 
 SIZES = ((80, 24), (120, 40))
 
-# Name, and keys pressed since the previous picture. The tour starts with the first preset open and nothing
-# measured.
+# Each row: name of the picture, and keys pressed since the previous picture. The tour starts with the first
+# preset open and nothing measured.
 TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("first", ()),
     ("live", ("r",)),

@@ -125,7 +125,7 @@ def test_the_answer_is_as_the_first_line_says(
         assert finding.program_share is None or finding.program_share <= 1
         assert not answer.never or answer.never not in finding.remedy, finding
     if len(answer.at) > 1:
-        # Fixing one of several lines leaves the time of the others.
+        # Fixing one of several lines does not save the time of the others.
         assert sum(each.program_share or 0.0 for each in found) <= 1
         gains = [at_most(each) for each in found]
         assert all(gain is not None and gain.program is not None and gain.program < 3 for gain in gains)

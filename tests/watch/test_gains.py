@@ -136,4 +136,4 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, part of input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43×", "the same", "the same"]
-    assert "the same" not in gain(parts[0], parts)  # the other finding is not in the list
+    assert "the same" not in gain(parts[0], parts)  # because the other finding is not in the list

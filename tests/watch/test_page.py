@@ -80,7 +80,7 @@ def test_the_share_of_each_device_is_printed_with_its_single_reason(others, says
 @pytest.mark.parametrize(
     ("scopes", "found"),
     [
-        # Scopes that the graph enters a second time, for example when a Keras model is trained.
+        # Scopes that the graph enters a second time, as when a Keras model is trained.
         (("model_1/conv2d_1", "model_1/conv2d_1_2", "model_1/dense_2_1"), ("conv2d", "conv2d_1", "dense_2")),
         # Scopes with their own names.
         (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),

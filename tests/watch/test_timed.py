@@ -57,7 +57,7 @@ def test_each_section_is_within_ten_points_of_its_own_clock(
         rows[name] = [row for row in page.account if any(place.endswith(tuple(own)) for place in row.stack)]
     spent = {name: sum(row.seconds for row in found) for name, found in rows.items()}
     off = {name: (spent[name] - clocks[name]) / lasted for name in names}
-    print(  # the figures, with -rA
+    print(  # pytest shows these figures with -rA
         f"{lasted:.1f} s; program off {(sampled - clocks['whole']) / lasted:+.1%}, unknown {unknown / lasted:.1%}, "
         + ", ".join(f"{name} {share:+.1%}" for name, share in off.items())
     )

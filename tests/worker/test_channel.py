@@ -109,7 +109,8 @@ def test_a_run_marked_to_be_kept_finishes_without_a_reader(tmp_path, store):
     process.stderr.close()
     assert collect(store, tmp_path) == Found(finished=("r1",))
     assert store.runs()[0].status == "ok"
-    # The run was read from the start of its file, so it includes the events that nobody read from the pipe.
+    # The run was read from the start of its file, so it includes the events that no process read from the
+    # pipe.
     assert store.state("r1").rounds == 20
     assert not list(tmp_path.glob("r1*"))
 

@@ -424,7 +424,7 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     net.export(str(tmp_path / "graph"), verbose=False)
     workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
-    # Use a fresh process, because memory freed by earlier tests would hide the memory that the call takes.
+    # Use a fresh process. Memory freed by earlier tests would hide the memory that the call takes.
     ran = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path / "graph")], capture_output=True, text=True, check=True
     )

@@ -90,7 +90,7 @@ def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
         if name not in (
             "RepeatDataset",
             "OptionsDataset",
-        ):  # only our pipeline repeats, and sets which rewrites are allowed
+        ):  # only our pipeline repeats, and sets the allowed rewrites
             steps.append(name)
         if "Map" in name:
             body += of_graph(dataset._map_func.function.graph)
@@ -181,11 +181,11 @@ def test_ops_on_the_cpu(make: Any, tf: Any) -> None:
 
 def test_compression(make: Any, tf: Any) -> None:
     called(example("003", 1), "tf.io.compress")
-    assert not hasattr(tf.io, "compress")  # use zlib, which does what the author meant
+    assert not hasattr(tf.io, "compress")  # zlib does what the author meant
     made = make("compression", "zlib", "eager", elements=1_024, level=6)
     packed = made.call().numpy().tobytes()
     assert len(zlib.decompress(packed)) == 4 * 1_024
-    # the function does not exist, so the arm cannot be compared
+    # The function does not exist, so the arm cannot be compared.
     called(example("003", 2), "gen_custom_ops.gpu_compress")
     assert (
         ops(tf, make("compression", "quantise", elements=1_024).case.function, tf.ones((16, 64)))["Round"]

@@ -11,7 +11,7 @@ from tuilab.workloads.parts import kernels
     [
         ("MatMul", "float64", True),
         ("MatMul", "int32", False),
-        ("RFFT", "float32", True),  # the op has no constraint, so any dtype counts
+        ("RFFT", "float32", True),  # the op has no constraint, so any dtype matches
         ("DecodeCompressed", "string", False),
         ("BandedTriangularSolve", "float32", False),
         ("NoSuchOp", "float32", False),

@@ -47,7 +47,7 @@ def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, var
     want = np.concatenate([some_images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
-    # How many images were drawn before determines the first images, but not their order.
+    # The number of images drawn before determines which images come first, but not their order.
     start = next(i for i in range(40) if np.allclose(want[i], got[0], atol=1e-6))
     np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
 
@@ -104,7 +104,8 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
 def test_the_host_cost_grows_as_requested_and_changes_no_image(tf):
     assert burn.burn(tf, 0) is None
     small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
-    # The time per byte depends on the machine's load, but the number of inflated bytes only on the request.
+    # The time per byte depends on the load of the machine. The number of inflated bytes depends only on the
+    # request.
     assert 0 < 2 * int(small.inflated) < int(large.inflated)
     assert 0 < small.cost_s < large.cost_s
     image = tf.random.uniform((4, 4, 3))

@@ -69,7 +69,7 @@ OBSERVED = {
 
 
 ALIKE = {
-    # mixed-precision is a training preset too
+    # The preset mixed-precision, which runs by default, also trains.
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are also input pipelines

@@ -20,7 +20,7 @@ def chain(variant, ops, x, y):
 @pytest.mark.parametrize("variant", ["add-multiply", "matmul", "sums"])
 @pytest.mark.parametrize("ops", [1, 7, 2_003])
 def test_a_chain_has_all_of_its_ops(make, monkeypatch, mode, variant, ops):
-    monkeypatch.setattr(elementwise, "UNROLLED", 100)  # XLA compiles a thousand ops in a row slowly
+    monkeypatch.setattr(elementwise, "UNROLLED", 100)  # XLA takes long to compile a thousand ops in a row
     made = make("elementwise", variant, mode, side=5, ops=ops, dtype="float64")
     x, y = (t.numpy() for t in made.case.arguments)
     np.testing.assert_allclose(made.call().numpy(), chain(variant, ops, x, y), atol=1e-9)
@@ -150,6 +150,6 @@ def test_memory_info_is_queried(make, tf):
     try:
         keys = ", ".join(sorted(tf.config.experimental.get_memory_info("CPU:0")))
     except ValueError:
-        keys = ""  # some CPU allocators do not record figures
+        keys = ""  # some CPU allocators record no figures
     facts = make("memory", "free", "eager", provoke=False).facts
     assert facts == {"memory-info:keys": keys, "memory-info:takes-device-object": False}

@@ -128,7 +128,7 @@ def test_input_on_a_gpu_is_explained_if_there_is_one():
     assert "on the GPU" not in host.title
     state = run_state(1, gpu=False)
     for known in state.arms.values():
-        known.label = f"{known.label} resident"  # the label of an arm whose variant is named "resident"
+        known.label = f"{known.label} resident"  # a variant may have the name "resident"
     assert "on the GPU" not in live_chart(state, shown=lambda arm: arm.startswith("cpu")).title
 
 

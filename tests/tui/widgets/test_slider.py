@@ -82,7 +82,7 @@ async def test_fast_typing_goes_only_to_the_value() -> None:
         await press(pilot, "escape")
         assert not slider.check_consume_key("q", "q")
         for key, character in (("enter", "\r"), ("6", "6"), ("4", "4"), ("k", "k"), ("enter", "\r")):
-            pilot.app.post_message(events.Key(key, character))  # without a pause
+            pilot.app.post_message(events.Key(key, character))  # the keys follow each other without a pause
         await pilot.pause()
         assert slider.value == 65_536
 

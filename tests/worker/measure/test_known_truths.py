@@ -24,7 +24,7 @@ BRIEF = Budget(name="quick", warm_s=0.1, warm_limit_s=0.3, precision=0.05, round
 FILE = Path(__file__).with_name("truths.py")
 
 TRUTHS: dict[str, tuple[Mode, str, float, float]] = {
-    # Mode, phase, and the phase's minimum and maximum share of a call
+    # For each program: mode, phase, and the minimum and maximum share of a call that the phase takes.
     "input_alone": ("eager", "input_wait", 0.8, 1.0),
     "input_ahead": ("eager", "input_wait", 0.6, 1.0),
     "input_deep": ("graph", "input_wait", 0.6, 1.0),

@@ -49,7 +49,7 @@ def test_work_is_assigned_to_its_layer_for_each_call(tf, net):
     assert layers["dense_1"].work.flop == 2 * product
     assert layers["inner/dense"].work.flop == 2 * BATCH * WIDTH * 8 + BATCH * 8
     assert (layers["inner/relu"].kind, layers["inner/relu"].work.flop) == ("ReLU", BATCH * 8)
-    # The layer's weights, its input and its output.
+    # The bytes of the layer's weights, its input and its output.
     assert layers["dense"].work.bytes == 4 * (WIDTH * WIDTH + WIDTH + 2 * BATCH * WIDTH)
     assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
 
@@ -61,7 +61,7 @@ def test_gradients_belong_to_their_layer_and_optimizer_reads_to_the_optimizer(tf
     net.train_step((x, y))
     found = counted(tf, lambda x, y: net.train_step((x, y)), x, y)
     layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
-    # The forward product, and the gradients with respect to input and weights.
+    # Three products: the forward product, and the gradients with respect to input and weights.
     assert layers["dense_1"].work.flop == pytest.approx(3 * 2 * 2 * BATCH * WIDTH * WIDTH, rel=0.05)
     name = net.optimizer.name
     assert (layers[name].kind, layers["compile_loss"].kind) == ("optimizer", "loss")

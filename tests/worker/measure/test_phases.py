@@ -73,7 +73,7 @@ def test_the_python_clock_stops_inside_tensorflow_code(tmp_path: Path) -> None:
     clock = OwnClock((str(tmp_path),))
     whole = OwnClock(("/nowhere",))
     assert whole.time(lambda: work(0.0)) > 3 * clock.time(lambda: work(0.0))
-    # A function that TensorFlow calls back counts as user code again.
+    # Time in a function that TensorFlow calls back counts as user code again.
     assert clock.time(lambda: work(0.02, busy)) >= 0.02
     assert clock.time(lambda: busy(0.02)) >= 0.02
 

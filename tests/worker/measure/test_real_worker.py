@@ -318,7 +318,7 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
         if added := [int(point.values["size"]) for point in state.points[2:]]:
             break
     assert added and all(50 < size < 1_000 for size in added)
-    # The arm with the growing time crosses the arm that always takes 300 µs here.
+    # Here, the arm with the growing time crosses the arm that always takes 300 µs.
     assert min(abs(size - 300) for size in added) < 60
 
 

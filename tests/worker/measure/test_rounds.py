@@ -149,7 +149,7 @@ def test_a_canary_that_keeps_moving_does_not_repeat_rounds_endlessly() -> None:
     cell = simulation.cell("a", lambda: made.append(1) or 1e-3, calls=8)
     rounds = run(simulation, [cell])
     assert len(rounds) >= QUICK.rounds
-    # A block makes 8 calls, a lead-in call and a latency call; creating the arm makes one more.
+    # A block makes 8 calls, a lead-in call and a latency call. Creating the arm makes one more call.
     blocks = (len(made) - 1) / 10
     assert blocks <= len(rounds) * (1 + REPEATS)
     assert (blocks - len(rounds)) * 10e-3 <= WASTE_SHARE * rounds[-1].elapsed_s + 1e-3

@@ -34,7 +34,7 @@ KNOWN = {
         "ResourceScatterNdUpdate": "float32", "ResourceStridedSliceAssign": "float32",
         "HistogramFixedWidth": "float32", "ZerosLike": "float32",
     },
-    # Qr's kernel is registered for the GPU with every argument in host memory.
+    # The Qr kernel is registered for the GPU, but with every argument in host memory.
     "host-memory": {
         "AddV2": "int32", "Mul": "int32", "Sub": "int32", "FloorDiv": "int32", "Range": "int32", "Reshape": "int32",
         "Const": "int32", "Identity": "string", "Pack": "int32", "Qr": "float32", "ResourceScatterNdAdd": "int32",
@@ -205,7 +205,7 @@ def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -
         there,
         *(Node(op, op, "GPU:0", memory="CPU:0", gpu=False, reason=host, **asked) for op in ("Max", "Range")),
         Node("s", "Sum", "CPU:0", gpu=False, reason="no GPU kernel for int32", **asked),
-        # for an op in an input pipeline, it does not matter whether a GPU would run it
+        # For an op in an input pipeline, it does not matter whether a GPU could run it.
         Node("p", "Decode", "CPU:0"),
     )
     cpu = ArmPlacement(arm="c", label="CPU graph", requested="CPU:0", device="CPU:0", nodes=nodes)
