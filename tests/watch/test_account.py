@@ -1,5 +1,6 @@
 """The account of a watched program: rows that add up, a tree by line, and a headline about the longest parts."""
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -138,6 +139,57 @@ def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
     assert own == pytest.approx(4.0, abs=0.5) and last == pytest.approx(4.0, abs=0.5)
 
 
+def test_seconds_outside_timed_calls_belong_to_the_code_around_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All samples of a loop of short rounds see the call that releases the interpreter lock."""
+    call = "graphs", (PREDICT,), "Function.__call__", "train"
+    monkeypatch.setattr(Account, "_row", lambda *_: (call, False))
+    seen = Account(time.perf_counter() - 10.0)
+    seen._in_calls = 3.0
+    assert seen.enter() and not seen.enter()
+    seen.sample(here())
+    seen.leave()
+    rows = dict(seen.take())
+    assert rows[call] == pytest.approx(3.0, abs=0.5)
+    assert rows["python", (PREDICT,), "", "train"] == pytest.approx(7.0, abs=0.5)
+
+
+CLOCKED = """
+import json, time
+import tensorflow as tf
+
+step = tf.function(lambda x: tf.reduce_sum(x @ x))
+x, spent = tf.ones((64, 64)), {"graphs": 0.0, "python": 0.0}
+end = time.perf_counter() + 3
+while time.perf_counter() < end:
+    at = [time.perf_counter(), step(x), time.perf_counter(), sum(range(30_000)), time.perf_counter()]
+    spent["graphs"] += at[2] - at[0]
+    spent["python"] += at[4] - at[2]
+print(json.dumps(spent))
+"""
+
+
+@pytest.mark.slow
+def test_python_between_short_calls_is_not_counted_as_the_calls(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(CLOCKED)
+    page, printed = watched(program)
+    for kind, spent in json.loads(printed.splitlines()[-1]).items():
+        rows = [row.seconds for row in page.account if row.kind == kind and row.stack[-1].endswith(":9")]
+        assert sum(rows) == pytest.approx(spent, abs=0.1 * page.lasted_s), (kind, page.account)
+
+
+@pytest.mark.slow
+def test_the_line_of_a_loop_over_a_dataset_is_known() -> None:
+    """The hook of the iterator has a library's file, but is not a library that starts the iteration."""
+    seen = list[p.Dataset]()
+    program = Path(__file__).parent / "programs" / "python_beside_batches.py"
+    watched(program, beside=lambda of: seen.extend(x for one in of.processes.values() for x in one.datasets))
+    number = next(n for n, text in enumerate(program.read_text().splitlines(), 1) if "in data:" in text)
+    assert [(each.file, each.line) for each in seen] == [(str(program), number)]
+
+
 def test_dropped_rows_keep_their_seconds_in_the_total(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -209,7 +261,7 @@ def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest
 def test_time_in_a_call_of_an_xla_function_is_compiling_if_the_call_compiled(
     monkeypatch: pytest.MonkeyPatch, compiled: bool, kind: str
 ) -> None:
-    monkeypatch.setattr(Account, "_row", lambda *_: ("graphs", (PREDICT,), "", ""))
+    monkeypatch.setattr(Account, "_row", lambda *_: (("graphs", (PREDICT,), "", ""), False))
     seen = Account(time.perf_counter())
     seen.begin_xla()
     seen.sample(here())

@@ -29,9 +29,11 @@ SHARE = 0.005
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
+RECENT_S = 1.0
+"""Seconds for which the latest sample inside calls, or outside, stands for time that was not sampled."""
 SOON_S = 0.002
 """Seconds. If a sample is delayed by less than this, no other thread was running Python code, because such a
-thread keeps others waiting for 5 ms.
+thread keeps others waiting for 5 ms, unless it makes calls.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
@@ -50,6 +52,10 @@ INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
 MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
 """Keras functions that create models, or parts of models."""
 
+DIRECT = "__", "numpy"
+"""Ends of the names of library functions by which user code itself makes a call that the hooks time, such as
+`__call__`, `__next__` and `numpy`.
+"""
 TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
 
 _LIBRARY = re.compile(r"/(tensorflow/python|tensorflow/lite|keras|tf_keras|keras_core)/")
@@ -97,7 +103,7 @@ class Account:
     """Seconds of the main thread by row.
 
     began, ended: seconds of the program's clock. ended: end of the program's last line; after it, the program
-    waits for the observer, which may be in a window.
+    waits for the observer, which may be in a window. iterating: the user's lines that iterate over datasets.
     """
 
     def __init__(self, began: float) -> None:
@@ -112,6 +118,11 @@ class Account:
         self._ran = self._delayed = 0.0
         self._files: dict[str, int] = {}
         self.xla: list[tuple[Row, float]] | None = None
+        self._entered: float | None = None
+        self._in_calls = self._assigned = 0.0
+        self._latest: dict[bool, tuple[float, Row]] = {}
+        self._since: dict[Row, float] = {}
+        self.iterating: set[tuple[str, int]] = set()
         self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
@@ -129,14 +140,22 @@ class Account:
         late: True if something other than the program, such as a profiler window, delayed the sample.
         """
         begun = Own.thread_cpu()
-        now = Own.now()
+        now, entered = Own.now(), self._entered
         took, self._last = now - self._last, now
+        # Read the frames before any file: meanwhile, the main thread would run on.
+        row, plain = self._row(frame)
+        in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
+        in_calls = min(took, max(0.0, in_calls))
         ran, delayed = self._times()
-        idle = took - (ran - self._ran) - (delayed - self._delayed) > took / 2
+        idle = took - in_calls - (ran - self._ran) - (delayed - self._delayed) > took / 2
         self._ran, self._delayed = ran, delayed
+        soon = not late and not in_calls and self._late < SOON_S
+        if plain and self._waits(soon, idle):
+            # The end of a loop over a dataset waits for the threads of its pipeline.
+            row = ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
         if self.ended is None:
-            self._row_before = self._row(frame, not late and self._late < SOON_S, idle)
-            self._add(self._row_before, took)
+            self._row_before = row
+            self._share(row, took, in_calls, entered is not None)
         else:
             after = min(took, now - self.ended)
             self._add(self._row_before, took - after)
@@ -155,6 +174,45 @@ class Account:
             self.xla.append((row, took))
         else:
             self.rows[row] = self.rows.get(row, 0.0) + took
+
+    def _share(self, row: Row, took: float, in_calls: float, inside: bool) -> None:
+        """Divide the time since the last sample between the calls and the code around them.
+
+        A thread that runs Python code keeps the interpreter lock for up to 5 ms, so samples of short rounds
+        always see the call that releases it. Only the hooks know how long the calls took.
+
+        row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call.
+        """
+        self._assigned += in_calls
+        self._latest[inside] = self._last, row
+        if len(self._since) < MOST_ROWS:
+            self._since.setdefault(row, self._last)
+        parts = {inside: in_calls if inside else took - in_calls}
+        parts[not inside] = took - parts[inside]
+        self._add(row, parts[inside])
+        if parts[not inside] <= 0:
+            return
+        at, other = self._latest.get(not inside, (0.0, row))
+        if at < max(self._last - RECENT_S, self._since.get(row, 0.0)):
+            # The code around these calls has not been sampled. What was sampled before them is another part.
+            direct = inside and row[2].endswith(DIRECT)
+            other = ("python", row[1], "", row[3]) if direct else row
+        self._add(other, parts[not inside])
+
+    def enter(self) -> bool:
+        """Record that the main thread enters a call that releases the interpreter lock; return False in other
+        threads and inside another such call. Called from the program's threads.
+        """
+        if self._entered is not None or Own.thread() != self.main:
+            return False
+        self._entered = Own.now()
+        return True
+
+    def leave(self) -> None:
+        """Record the end of the call. Called from the main thread."""
+        if self._entered is not None:
+            self._in_calls += Own.now() - self._entered
+            self._entered = None
 
     def begin_xla(self) -> None:
         """Record that the main thread starts to call a function that XLA compiles. Called from the main
@@ -185,7 +243,8 @@ class Account:
                 rows[row] = rows.get(row, 0.0) + took
         return list(rows.items())
 
-    def _row(self, frame: FrameType | None, soon: bool, idle: bool) -> Row:
+    def _row(self, frame: FrameType | None) -> tuple[Row, bool]:
+        """Return the row of a frame, and whether its kind is `python` but may be `waiting`."""
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
         entry: FrameType | None = None
@@ -209,7 +268,7 @@ class Account:
                     entry = at
             at = at.f_back
         if frame is None:
-            return "unknown", (), "", ""
+            return ("unknown", (), "", ""), False
         if len(lines) > MOST_LINES:
             lines = lines[:EDGE] + lines[-EDGE:]
         if scope is not None:
@@ -225,8 +284,9 @@ class Account:
         elif not own:
             kind = "unknown"
         else:
-            kind = "waiting" if self._waits(soon, idle) else "python"
-        return kind, tuple(reversed(lines)), "" if kind == "importing" else call, function
+            kind = "python"
+        row = kind, tuple(reversed(lines)), "" if kind == "importing" else call, function
+        return row, kind == "python"
 
     def _mark(self, code: CodeType) -> int:
         known = self._codes.get(id(code))

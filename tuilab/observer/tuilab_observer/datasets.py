@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
+    from .account import Account
     from .eager import Eager
     from .functions import Functions
     from .process import Process
@@ -21,8 +22,8 @@ MOST_DATASETS, MOST_STAGES, MOST_OPS, MOST_SHAPES = 10_000, 100, 60, 8
 class Datasets:
     """Observes datasets. waits: start and seconds of each wait for a batch since the last message."""
 
-    def __init__(self, process: Process, functions: Functions, eager: Eager) -> None:
-        self.process, self.functions, self.eager = process, functions, eager
+    def __init__(self, process: Process, functions: Functions, eager: Eager, account: Account) -> None:
+        self.process, self.functions, self.eager, self.account = process, functions, eager, account
         self.waits: list[tuple[float, float]] = []
         self.batches, self.iterators = 0, 0
         self._sites: dict[int, tuple[str, int, str, str]] = {}
@@ -49,6 +50,8 @@ class Datasets:
         """
         self.iterators += 1
         at = site(Own.frame(1))
+        if at is not None and len(self.account.iterating) < MOST_DATASETS:
+            self.account.iterating.add(at[:2])
         stages: list[dict[str, Any]] = []
         todo = [dataset]
         while todo and len(stages) < MOST_STAGES:

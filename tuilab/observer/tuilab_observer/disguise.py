@@ -19,9 +19,10 @@ def stand_in(module: Any, **instead: Any) -> Any:
 
 def disguise(function: Any, like: Any) -> Any:
     """Make tracebacks show this function under the name and file of the function that it replaces."""
-    function.__code__ = function.__code__.replace(
-        co_filename=like.__code__.co_filename, co_name=like.__name__
-    )
+    names = {"co_filename": like.__code__.co_filename, "co_name": like.__name__}
+    if hasattr(like.__code__, "co_qualname"):  # Python 3.11 or later
+        names["co_qualname"] = like.__code__.co_qualname
+    function.__code__ = function.__code__.replace(**names)
     function.__name__, function.__qualname__ = like.__name__, like.__qualname__
     function.__doc__, function.__module__ = like.__doc__, like.__module__
     function.__wrapped__ = like

@@ -55,6 +55,7 @@ class Functions:
         if number is None or self.known[number]() is not function:
             number = self._numbers[key] = self._new(function)
         self.in_call = number
+        self._account.enter()
         self.process.mark(number)
         self._calls.function(Own.frame(1))
         if number in self._xla and Own.thread() == self._account.main:
@@ -70,6 +71,8 @@ class Functions:
         self, number: int, start: float, end: float, traced: bool, described: list[list[Any]] | None
     ) -> None:
         self.in_call = None
+        if Own.thread() == self._account.main:
+            self._account.leave()
         if self._account.xla is not None and Own.thread() == self._account.main:
             self._account.end_xla(traced or self._fresh)
         if len(self.calls) < MOST_CALLS:

@@ -33,6 +33,7 @@ def see_waiting() -> None:
             if self.one is not None:
                 if self.one.functions.in_call is None:
                     self.one.functions.in_call = WAITING
+                    self.timed = self.one.account.enter()
                 else:
                     self.one = None
             return self.inner.__enter__()
@@ -42,6 +43,8 @@ def see_waiting() -> None:
             try:
                 if self.one is not None:
                     self.one.functions.in_call = None
+                    if self.timed:
+                        self.one.account.leave()
                     self.one.datasets.waited(self.start)
             except Exception:
                 pass

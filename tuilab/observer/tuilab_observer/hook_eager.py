@@ -57,6 +57,23 @@ def see_reads() -> None:
         return value
 
     ops._EagerTensorBase._numpy = disguise(brought, plain)
+    for name in ("numpy", "__array__"):
+        setattr(ops._EagerTensorBase, name, timed(getattr(ops._EagerTensorBase, name)))
+
+
+def timed(plain: Any) -> Any:
+    """Return a function whose time the account of the main thread knows."""
+
+    def call(*arguments: Any, **more: Any) -> Any:
+        account = state.account
+        entered = account.enter()
+        try:
+            return plain(*arguments, **more)
+        finally:
+            if entered:
+                account.leave()
+
+    return disguise(call, plain)
 
 
 def see_copies() -> None:

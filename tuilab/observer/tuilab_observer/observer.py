@@ -40,7 +40,7 @@ class Observer:
         self.calls, self.facts = Calls(), Facts(process)
         self.functions = Functions(process, self.calls, account)
         self.eager = Eager(process, self.functions)
-        self.datasets = Datasets(process, self.functions, self.eager)
+        self.datasets = Datasets(process, self.functions, self.eager, account)
         self.sampler = Sampler(process, self.functions, self.eager, self.datasets, self.facts, account)
         graphs = Graphs(process, self.functions)
         self.windows = Windows(

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20_000
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = __name__.rpartition(".")[0] + "."
+"""Prefix of the observer's modules. A disguised hook has a library's file, but its own module's name."""
 _STANDARD = {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__))}
 _STANDARD |= {place.replace("/lib/python", "/lib64/python") for place in _STANDARD}
 _INSTALLED = re.compile(
@@ -69,7 +71,7 @@ class Places:
             name = frame.f_globals.get("__name__") or ""
             if name.startswith("keras.src.callbacks") and not name.endswith("callback_list"):
                 between = "callback " + type(frame.f_locals.get("self")).__name__
-            elif not name.startswith(("tensorflow", "numpy")) and not code.co_filename.startswith(_HERE):
+            elif not name.startswith(("tensorflow", "numpy", _PACKAGE)):
                 between = between or name
             frame = frame.f_back
         return None
