@@ -63,6 +63,17 @@ def test_a_fit_of_many_steps_in_a_loop_is_not_called_row_by_row() -> None:
     assert not findings(Case(of, {FILE: LOOP.replace("predict", "fit")}, Beside()))
 
 
+def test_epochs_of_few_steps_are_not_called_separate_fits() -> None:
+    """The advice for a graph network with 45 epochs of 5 steps was to collect the rows for one fit()."""
+    of = process({("graphs", 1, "Model.fit"): 15.0})
+    of.counted[FILE, 1, "Model.fit"] = 1, 1_000
+    seen = (FILE, 1, "<module>", "keras.src.trainers", -1, 50)
+    of.apply(Steps(now=20.0, calls=((0, 12.0, 12.002, False),), iterators=60, samples=(seen,)))
+    (found,) = findings(Case(of, {FILE: LOOP}, Beside()))
+    assert "between epochs, which have few steps" in found.message and "steps_per_epoch" in found.remedy
+    assert "train_on_batch" not in found.remedy
+
+
 def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
     text = "for fold in range(9):\n    m = keras.Sequential([])\n    m.compile()\n    m.fit(x, y)\n"
     of = process({})

@@ -263,6 +263,10 @@ TABLE: dict[str, Advice] = {
         "call train_on_batch(x, y), which does not build a pipeline per call, or collect the "
         "rows for one fit()"
     ),
+    "epochs": Advice(
+        "give each epoch more steps (data that .repeat(), with steps_per_epoch), and validate less often "
+        "(validation_freq)"
+    ),
     # Ops
     "float64": Advice(
         "use float32 where 7 digits suffice (dtype=tf.float32, .astype('float32'), keras.config.set_floatx)",

@@ -878,16 +878,25 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
         return
     at, _ = lines.most_common(1)[0]
     what = source.line(case.sources, *at) or PurePath(at[0]).name
-    advice = _called_per_row(case, at)
+    advice, spent = _called_per_row(case, at), f"creating a pipeline for each step: {what}"
+    fits = of.counted.get((*at, "Model.fit"), (0, 0))[0]
+    if advice == "fit" and 0 < fits <= of.iterators / SEVERAL:
+        advice, spent = "epochs", f"between epochs, which have few steps: {what}"
     yield _finding(
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time is spent creating a pipeline for each step: {what}",
+        f"{percent(share)} of the time is spent {spent}",
         share,
         advice=advice,
         spent_s=share * gaps.total,
     )
+
+
+SEVERAL = 4
+"""Minimum number of pipelines per call of fit() that suggests several epochs; one call without epochs creates
+up to two.
+"""
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
