@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.calling import here
+from tests.watch.running import watched as run_watched
 from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab import watch
@@ -177,3 +178,45 @@ def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(
     process.cpu *= 10
     watched.read()
     assert sorted(opened) == list(range(9))
+
+
+def test_the_first_window_of_each_kind_of_step_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it at the program's end would delay the page. The processor time of the program is not known
+    yet, so a second window of the same kind must wait.
+    """
+    opened = list[float]()
+    monkeypatch.setattr("tuilab.lab.watch.look", lambda data, usual: opened.append(float(data)) or Seen())
+    monkeypatch.setattr("tuilab.lab.watch.process_time", lambda: float(len(opened)))
+    watched = Watched(("python",))
+    for number, step in enumerate((1, 1, 7, 7)):
+        (tmp_path / str(number)).write_text(str(number))
+        watched.take(1, Window(start=number, end=number, step=step), tmp_path / str(number))
+    assert opened == [0, 2]
+    watched.take(1, Window(start=9.0, end=9.5, step=9), None)
+    watched.read()
+    assert sorted(opened) == [0, 1, 2, 3] and len(watched.processes[1].opened) == 5
+
+
+PHASES = """
+import time
+import tensorflow as tf
+
+step, x, end = tf.function(lambda x: x * 0.5), tf.ones((4, 4)), time.perf_counter() + 1
+while time.perf_counter() < end:
+    x = step(x)
+while time.perf_counter() < end + 3:
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_windows_without_a_whole_step_are_not_read(tmp_path: Path) -> None:
+    program, seen = tmp_path / "train.py", list[Process]()
+    program.write_text(PHASES)
+    run_watched(program, beside=lambda of: seen.extend(of.processes.values()))
+    (process,) = seen
+    read = {window for window, _ in process.windows}
+    assert read and any(not window.steps for window in process.opened)
+    assert read == {window for window in process.opened if window.steps}

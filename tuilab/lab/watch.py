@@ -143,14 +143,18 @@ class Watched:
                 for _, old in files[1::2]:
                     old.unlink(missing_ok=True)
                 del files[1::2]
+            self.read(1)
 
     def keep(self) -> str:
         """Save the page in the history; return why saving failed, "" if it succeeded or was not needed."""
         return keep(self.program, self.page()) if self.program else ""
 
-    def read(self) -> None:
+    def read(self, least: int = LEAST_READ) -> None:
         """Read as many new profiler windows as the CPU time limit allows, starting with the first, the last
         and the middle window.
+
+        least: number of windows of each kind of step that are always read. One is read while the program
+        runs, so that less remains to do after its end.
         """
         for number, files in self.files.items():
             process = self.processes[number]
@@ -161,7 +165,7 @@ class Watched:
                 if window in done or not file.exists():
                     continue
                 begun = process_time()
-                if kinds[window.step] >= LEAST_READ and self.reading_s[number] > READING * process.cpu:
+                if kinds[window.step] >= least and self.reading_s[number] > READING * process.cpu:
                     continue
                 kinds[window.step] += 1
                 try:

@@ -152,7 +152,7 @@ class Listener:
                     self.faults.append(f"a message is invalid: {error}")
                     continue
                 file = None
-                if isinstance(text, Window):
+                if isinstance(text, Window) and raw:
                     file = self.folder / f"{number}-{text.start:.3f}.xplane.pb"
                     try:
                         write_bytes(file, raw)

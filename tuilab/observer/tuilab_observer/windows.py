@@ -214,13 +214,16 @@ class Windows:
                 closed = Own.now()
                 enough = self._windows == 0 and (len(self._recent) >= 4 or self.step_key == LOOP)
                 if self._giving_way or (self.process.leaving.is_set() and not enough):
-                    with self._quietly:
-                        session.stop()
-                        del session
-                    return
-                with self.sampler.meanwhile, self._quietly:
-                    session.export_to_tb()
+                    self._drop(session)
                     del session
+                    return
+                if len(self._recent) < 2 and self.step_key != LOOP:
+                    self._drop(session)  # without a whole step, reading the profile would show nothing
+                    del session
+                else:
+                    with self.sampler.meanwhile, self._quietly:
+                        session.export_to_tb()
+                        del session
             marks = self._recent
             took = [b - a for a, b in zip(marks, marks[1:])]
             slower = max(0.0, sorted(took)[len(took) // 2] - usual) * len(took) if took and usual else 0.0
@@ -250,6 +253,14 @@ class Windows:
                     os.rmdir(os.path.dirname(self.process.settings.address))
                 except OSError:
                     pass
+
+    def _drop(self, session: Any) -> None:
+        """Stop the profiler without its results. Deleting a session costs a tenth of stopping it, but is
+        tested only without a GPU.
+        """
+        if self.sampler.facts.gpus:
+            with self._quietly:
+                session.stop()
 
     def _usual(self) -> float:
         """Return the median time of the latest steps outside of windows."""
