@@ -4,13 +4,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tuilab.profile.classify import CALL, Key
 from tuilab.profile.threads import Activity, activity
 from tuilab.profile.threads import Seen as Started
-from tuilab.profile.xplane import HOST, read
+from tuilab.profile.xplane import HOST, XLine, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
@@ -22,6 +22,8 @@ an iterator.
 ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
+MOST_EVENTS = 15_000
+"""Number of events of a window that are examined, which takes 0.15 s. A step may have thousands."""
 LONG = 5.0
 """A step that is at least this many times as long as the median is assumed to contain other work, such as a
 validation.
@@ -69,7 +71,7 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
     usual_s: seconds of a usual step, if known; a much longer step contained other work.
     """
     recording = read(data)
-    found = activity(recording.lines)
+    found = activity(_first_steps(recording.lines))
     calls = sorted((s.event.start, s.event.end, s.lane) for s in found.events if s.event.name == CALL)
     main, spans, loop = -1, list[Interval](), False
     if calls:
@@ -91,6 +93,24 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
         begun = spans[0][0]
         out.loop = tuple(((start - begun) * PICO, (end - begun) * PICO) for start, end in spans)
     return out
+
+
+def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
+    """Return the events of the first steps, if there are too many events in all.
+
+    Keeps the events of GPUs, which lag behind the steps that launched them.
+    """
+    starts = sorted(event.start for line in lines for event in line.events)
+    if len(starts) <= MOST_EVENTS or any(line.device != HOST for line in lines):
+        return lines
+    marks = sorted(event.start for line in lines for event in line.events if event.name == CALL)
+    following = marks[max(FEW + 1, bisect_right(marks, starts[MOST_EVENTS]) - 1) :]
+    if not following:
+        return lines
+    return [
+        replace(line, events=tuple(event for event in line.events if event.start < following[0]))
+        for line in lines
+    ]
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
