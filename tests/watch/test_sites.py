@@ -131,6 +131,18 @@ def test_a_model_that_is_called_row_by_row_is_named_and_one_of_many_rows_is_not(
     assert not findings(Case(of, {FILE: text}, Beside()))
 
 
+def test_ops_inside_a_subclassed_model_count_as_the_call_of_the_model() -> None:
+    """A decoder called for each word took 16 s, all of it on lines of the user's own `call` method."""
+    text = "class Decoder(Model):\n    def call(self, x):\n        return self.rnn(x)\nfor word in words:\n"
+    text += "    word = decoder(word)\n"
+    of = process({("eager", 1, "Layer.__call__"): 0.2})
+    of.spent["eager", ((FILE, 5), (FILE, 3)), "Layer.__call__", "call"] = 8.0
+    of.counted[FILE, 5, "Model.__call__"] = 300, 300
+    (found,) = findings(Case(of, {FILE: text}, Beside()))
+    assert (found.code, found.line, found.saves_s) == ("eager-step", 5, pytest.approx(8.0))
+    assert "the model is called 300 times" in found.message
+
+
 def test_a_large_part_outside_tensorflow_is_named() -> None:
     of = process({("python", 6, ""): 15.0})
     page = page_of(

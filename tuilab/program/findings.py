@@ -27,7 +27,16 @@ from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, total_seconds
 from tuilab.program.gains import factor
 from tuilab.program.graph import Op, ops_of, reason_of
-from tuilab.program.sites import METHODS, Site, called, line_s, rebuilt, sites_of, steps_of_a_call
+from tuilab.program.sites import (
+    METHODS,
+    Site,
+    called,
+    calls_of_models,
+    line_s,
+    rebuilt,
+    sites_of,
+    steps_of_a_call,
+)
 
 INPUT = "waiting for input"
 WAITING = 0.15
@@ -271,15 +280,15 @@ def _again(case: Case, inside: Sequence[Site]) -> bool:
 def model_calls(case: Case) -> Iterator[Bottleneck]:
     """Find models that a loop calls op by op, one row at a time."""
     sites = sites_of(case)
-    for site in sites:
+    for site in calls_of_models(case):
         took = site.kinds["eager"]
-        if site.call != "Model.__call__" or not site.loop[1] or site.count < MANY_CALLS:
+        if not site.loop[1] or site.count < MANY_CALLS or took < PER_ROW * case.of.lasted_s:
             continue
-        if site.samples > FEW_STEPS * site.count or took < PER_ROW * case.of.lasted_s:
+        if site.samples > FEW_STEPS * site.count:
             continue
         text = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
         text += seconds(took, took / 50)
-        advice, most_s = "eager-step, a model", line_s(sites, site)
+        advice, most_s = "eager-step, a model", max(took, line_s(sites, site))
         yield _finding(case, "eager-step", site.at, text, advice=advice, spent_s=took, most_s=most_s)
 
 

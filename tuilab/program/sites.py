@@ -71,6 +71,24 @@ def sites_of(case: Case) -> list[Site]:
     return sorted(found.values(), key=lambda site: -site.total_s)
 
 
+def calls_of_models(case: Case) -> list[Site]:
+    """Return the lines that call a model outside a tf.function, with the seconds of the ops in these calls.
+
+    The code of a subclassed model is the user's own, so its ops belong to its lines, not to the call's.
+    """
+    found: dict[Place, Site] = {}
+    for (kind, stack, _, _), took in case.of.spent.items():
+        calls = (n for n, at in enumerate(stack, 1) if (*at, "Model.__call__") in case.of.counted)
+        if kind != "eager" or not (outermost := next(calls, 0)):
+            continue
+        at = stack[outermost - 1]
+        if at not in found:
+            count = case.of.counted[*at, "Model.__call__"]
+            found[at] = Site(*at, "Model.__call__", loop_of(case, stack[:outermost]), *count)
+        found[at].kinds["eager"] += took
+    return list(found.values())
+
+
 def line_s(sites: Sequence[Site], site: Site) -> float:
     """Return the seconds of a call site and of the rest of its line. A single call for all rows would need
     the rest of the line only once.
