@@ -438,7 +438,13 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await until(pilot, lambda: app.screen is app.screen_stack[0])
         assert not app.leaving and app.watching.running
         app.screen.opener.open_soon(f"watch {script}")
-        await until(pilot, lambda: any("another program" in said.message for said in app._notifications))
+        await until(
+            pilot,
+            lambda: any(
+                "another watched program is still running; W shows it" in said.message
+                for said in app._notifications
+            ),
+        )
         await pilot.press("W")
         await until(pilot, lambda: isinstance(app.screen, WatchScreen))
         await pilot.press("7", "i", *"one", "enter")
