@@ -297,7 +297,10 @@ it. Neither is ever pruned.
         try:
             then(await act)
         except Stopped as stopped:
-            self.say(str(stopped) or f"{going.what if going else 'It'}: stopped; nothing was changed.", WARN)
+            self.say(
+                str(stopped) or f"{f'{going.what}: stopped' if going else 'Stopped'}; nothing was changed.",
+                WARN,
+            )
             self.table.reload()
         except sqlite3.Error as error:
             self.failed(error)
