@@ -129,7 +129,7 @@ class Lab(RunController):
 
         return asyncio.run(opened())
 
-    # Life
+    # Start and end
 
     async def __aenter__(self) -> Self:
         for notice in self.saved.keep(finish=False):

@@ -1,5 +1,5 @@
-"""Ends a run that hangs. Nobody may be there to stop it, for example under cron or after a lost SSH
-connection.
+"""Ends a run that hangs. There may be no user to stop it, for example under cron or after an SSH connection
+was lost.
 """
 
 import contextlib

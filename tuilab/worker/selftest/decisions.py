@@ -224,5 +224,5 @@ def _prepare(context: Context) -> tuple[Bench, Callable[[], object], int, float]
 def _compare(own: Bench, first: TimedArm, second: TimedArm) -> RatioEstimate:
     a, b = by_round(own, [first, second])
     found = ratio(a, b)
-    assert found is not None  # both cells have every round
+    assert found is not None  # both arms were timed in every round
     return found
