@@ -45,13 +45,13 @@ MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
-  // Gives this tab a name, by which a reload finds its lab again; goes back to it after a dropped line.
+  // Name this tab, so that it finds its lab again after a reload or a dropped connection.
   const name = sessionStorage.lab ||= crypto.getRandomValues(new Uint8Array(16)).reduce(
     (text, byte) => text + byte.toString(16).padStart(2, "0"), "");
   const Socket = window.WebSocket;
   const comeBack = async () => {
     const message = document.querySelector(".closed-dialog .message");
-    message.textContent = "The connection is lost. The lab keeps running; this page reconnects.";
+    message.textContent = "The connection is lost. The lab keeps running, and this page will reconnect.";
     for (let tried = 0; tried < 300; tried++) {
       await new Promise((done) => setTimeout(done, 2000));
       const answer = await fetch("/", {cache: "no-store"}).catch(() => null);

@@ -81,7 +81,7 @@ def cannot_be_written(terminal: Terminal) -> None:
     """Assert that the screen reports that files cannot be written. A key press would hide the message, so
     press a key only if the run ended too early to show it.
     """
-    words = "not kept: "
+    words = "not saved: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
     try:
         terminal.see(words, seconds=2.0)

@@ -50,13 +50,13 @@ async def test_the_first_line_is_red_until_the_run_is_in_the_history(tmp_path, s
         with locked(tmp_path / "history" / FILE):
             app.runner.let_go()
             began = time.monotonic()
-            await until(pilot, lambda: "not kept" in red(app))
+            await until(pilot, lambda: "not saved" in red(app))
             until_said = time.monotonic() - began
             words = red(app)
             assert "another program has it locked" in words and "its data is in" in words, words
             for _ in range(3):
                 await pilot.pause(0.2)
-                assert "not kept" in red(app), "it stays"
+                assert "not saved" in red(app), "it stays"
             held = time.monotonic() - began
         await until(pilot, lambda: not red(app).strip("▲"))
         assert until_said < held, "it is said while the lock is held"

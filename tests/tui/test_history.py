@@ -211,7 +211,7 @@ async def test_several_runs_are_tagged_and_a_note_may_have_several_lines(tmp_pat
         await press(pilot, app, "enter")
         await type_in(pilot, app, "[two]")
         await press(pilot, app, "ctrl+s")
-        assert store_of(app).find(FIRST).note == "one\n[two]" and "is kept" in said(app)
+        assert store_of(app).find(FIRST).note == "one\n[two]" and "is saved" in said(app)
         assert "[two]" in text(app)
         await press(pilot, app, "n")
         app.screen.query_one(TextArea).text = "thrown away"

@@ -332,10 +332,10 @@ KINDS: dict[str, Kind] = {
     "large table": Kind(large_table, inputs=("integers from 0 to 399,999",)),
     "ids as floats": Kind(float_ids, inputs=("integers from 0 to 4,999",)),
     "a table for each column": Kind(
-        two_columns, inputs=("integers from 0 to 6, in column 0 to 2,999, in column 1 to 6",)
+        two_columns, inputs=("integers from 0 to 6, up to 2,999 in column 0, up to 6 in column 1",)
     ),
     "ids, mask and segments": Kind(
-        with_mask, inputs=("integers from 0 to 2,999", "random 0 and 1", "integers from 0 to 1")
+        with_mask, inputs=("integers from 0 to 2,999", "random zeros and ones", "integers from 0 to 1")
     ),
     "multi-hot": Kind(multi_hot, inputs=("integers from 0 to 11",)),
     "hashed integers": Kind(hashed, inputs=("integers from 0 to 7,999",)),

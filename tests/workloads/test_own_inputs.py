@@ -206,7 +206,7 @@ def test_a_function_with_arguments_runs_in_each_mode(worker, own, name, shapes, 
     [
         ("loss", [], "a and b have no known shape; pass --input a=float32[batch=32,64] --input b="),
         ("loss", ["a=float32[2]"], "b has no known shape"),
-        ("loss", ["a=float32[2]", "b=float32[2]", "c=float32[2]"], "--input c: it takes a, b"),
+        ("loss", ["a=float32[2]", "b=float32[2]", "c=float32[2]"], "--input c: the function takes a, b"),
         ("whole", [], "n needs a default, as in n=32, or --input n=32"),
         ("Needs", [], "create it in the file, as in made = Needs(…)"),
         ("Needs.call", [], "create it in the file"),

@@ -217,7 +217,7 @@ class History:
             raise InputError("history", "in memory", "a history stored in a file")
         self.store.close()
         with cramped(file) as (connection, copy):
-            say(f"its disk is full, so it is compacted in place; until then, a copy is kept as {copy}")
+            say(f"the disk is full, so the history is compacted in place; a copy is kept meanwhile as {copy}")
             yield History(Store(connection, file))
 
     def clean_up(
@@ -225,8 +225,8 @@ class History:
     ) -> int:
         """Remove runs deleted more than a week ago and free their space; return the number of runs.
 
-        going: called with the number removed and the total; returns False to stop. for_good: remove all
-        deleted runs.
+        going: called with the number of runs removed and their total; returns False to stop. for_good: remove
+        all deleted runs.
         """
         gone = self.store.purge(going=going)
         if for_good:
@@ -241,7 +241,7 @@ class History:
     def import_file(self, file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
         """Import the runs in a recording and compute their results; return their ids.
 
-        at: called with the number done and the total. Raises InputError.
+        at: called with the number of runs done and their total. Raises InputError.
         """
         from tuilab.lab.results import work_out
 
@@ -293,9 +293,10 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return each machine's summary by preset, and why some are missing ("" if none is).
+        """Return each machine's summary by preset, and the reason why some are missing ("" if all are
+        present).
 
-        at: called with the number done and the total.
+        at: called with the number of runs done and their total.
         """
         from tuilab.lab.machines import sum_up
 
@@ -441,7 +442,7 @@ def compared(
 ) -> tuple[list[Entry], Across | None]:
     """Compare these runs with the baseline among them, or else with the first.
 
-    Compare a single run with its baseline. Returns None if there is nothing to compare. Raises Stopped.
+    Compares a single run with its baseline. Returns None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -503,12 +504,12 @@ def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> s
 def write_note(history: History, entry: Entry, text: str) -> str:
     """Save the note of a run; empty text removes it."""
     history.note(entry.run, text)
-    return f"The note on {titled([entry])} is {'kept' if text.strip() else 'removed'}."
+    return f"The note on {titled([entry])} is {'saved' if text.strip() else 'removed'}."
 
 
 PINNED = {
     "": "unpinned.",
-    "ghost": "pinned as ghost, drawn under live runs of the same workload, never pruned.",
+    "ghost": "pinned as ghost; drawn under live runs of the same workload, never pruned.",
     "baseline": "pinned as baseline; other runs are compared with it ({history.compare}), never pruned.",
 }
 
@@ -548,7 +549,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
         gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:
         raise Stopped(f"{text} Purging older deleted runs was stopped.") from None
-    return text + (f" {plural(gone, 'run')} deleted earlier: permanently removed." if gone else "")
+    return text + (f" Permanently removed {plural(gone, 'run')} deleted earlier." if gone else "")
 
 
 def pruning(found: PruneCandidates) -> str:

@@ -207,7 +207,7 @@ class RunRecorder:
         else:
             place = self.spool if spooled else "memory"
         reason = self._recorder.reason if self._recorder.problem else self.store.displaced
-        return f"not kept: {reason}; its data is in {shortened(place)}"
+        return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
         """Report changes of the store; if it does not accept data, try again every second."""

@@ -327,7 +327,7 @@ def variant_choice(settings: Settings) -> Control | None:
     if len(names) < 2:
         return None
     present = ALL if not chosen or set(chosen) == set(names) else "+".join(chosen)
-    return _choice("variant", "The variant of the work to measure.", [*names, ALL], present)
+    return _choice("variant", "The variant of the workload to measure.", [*names, ALL], present)
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ class Watched:
                 try:
                     process.looked(window, look(file.read_bytes(), process.times().median_s or 0.0))
                 except Exception as error:
-                    self.faults.append(f"a window of the profiler could not be read: {sanitize_error(error)}")
+                    self.faults.append(f"a profiler window could not be read: {sanitize_error(error)}")
                 self.reading_s[number] += process_time() - begun
 
     def finish(self, faults: Iterable[str]) -> None:

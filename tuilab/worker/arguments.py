@@ -165,7 +165,9 @@ def _may_count(leaf: Shape) -> bool:
 
 
 def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
-    """Apply a function to each leaf of nested tuples, lists and dicts. arrays: only to NumPy arrays."""
+    """Apply a function to each leaf of nested tuples, lists and dicts. arrays: apply it only to NumPy
+    arrays.
+    """
     if isinstance(value, dict):
         return {key: mapped(change, each, arrays) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
@@ -208,7 +210,9 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
     kinds = {each.kind for each in accepts.parameters.values()}
     if by_name and not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}:
         takes = ", ".join(accepts.parameters) or "no argument"
-        raise InputError(name, next(iter(by_name)), takes, f"--input {next(iter(by_name))}: it takes {takes}")
+        raise InputError(
+            name, next(iter(by_name)), takes, f"--input {next(iter(by_name))}: the function takes {takes}"
+        )
     if lacking and not given and (example := _example(target, name, scope)) is not None:
         return Arguments(*example, bound=frozenset(accepts.parameters))
     if lacking:
@@ -411,7 +415,9 @@ def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -
 
 
 def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Case:
-    """Return an arm that calls `step`. Tensors and arrays are its inputs; other arguments are constants."""
+    """Return a case (the callable part of an arm) that calls `step`. Tensors and arrays are its inputs; other
+    arguments are constants.
+    """
     tf, arrays = b.tf, []
     composites = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 

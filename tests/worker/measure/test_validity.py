@@ -220,8 +220,8 @@ def test_repeated_work_that_a_graph_merges_is_reported(worker, own):
         (arm,) = (a for a in state.arms.values() if a.arm.mode == mode and a.arm.device == "CPU:0")
         told = {flag.code: flag.message for flag in arm.flags}
         assert GONE not in told, told
-        assert told["merged"] == "23 of the 24 MatMul duplicate others and are merged"
-    assert "23 of the 24 MatMul duplicate others and are merged." in answer(state)
+        assert told["merged"] == "23 of the 24 MatMul ops duplicate others and are merged"
+    assert "23 of the 24 MatMul ops duplicate others and are merged." in answer(state)
     assert not accused(state, "eager")
 
 

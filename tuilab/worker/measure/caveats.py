@@ -37,7 +37,7 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
     """Return the caveats about the whole run: the processors were shared, or the machine's speed changed.
 
-    disturbed: rounds that were kept although the canary's speed had changed.
+    disturbed: number of rounds that were kept although the canary (see `interference`) had changed its speed.
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
@@ -58,7 +58,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
             out.append(Caveat(run=bench.run, code="emulated", message=words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
             words = (
-                f"TensorFlow has no machine code for {gpu.name}, of capability {gpu.compute_capability}"
+                f"TensorFlow has no machine code for {gpu.name} (compute capability {gpu.compute_capability})"
                 ": each kernel is compiled from PTX on first use and cached, which lengthens first calls"
             )
             out.append(Caveat(run=bench.run, code="ptx", message=words))

@@ -249,7 +249,8 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
         found = estimate(_empty_calls(bench, cell))
     if found is not None:
         parts["dispatch"] = Known(found.median, found.half_width, "empty call")
-        why += f"; dispatch: {plural(cell.ops, 'op') if cell.arm.mode == 'eager' else 'a call'} without work"
+        empty = plural(cell.ops, "empty op") if cell.arm.mode == "eager" else "an empty call"
+        why += f"; dispatch measured with {empty}"
     return of_parts(parts, cell.call_s, why)
 
 

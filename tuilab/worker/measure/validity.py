@@ -79,7 +79,7 @@ def of_graph(
     if asked.total and sum(asked.merged_work.values()) >= LEAST_MERGED * whole:
         op = max(asked.merged_work, key=asked.merged_work.__getitem__)
         number, again = asked.made[op], asked.merged[op]
-        found.append(Found("merged", f"{again:,} of the {number:,} {op} duplicate others and are merged"))
+        found.append(Found("merged", f"{again:,} of the {number:,} {op} ops duplicate others and are merged"))
     for gone, why in (
         (asked.dead, "is not in its graph, because nothing uses the result"),
         (asked.constant, "was done once, during tracing, because it takes no input"),

@@ -424,14 +424,14 @@ class Given:
                 return f"{known.below:,} different words"
             return "words from its vocabulary" if known.words else "words from a short list"
         if dtype == "bool":
-            return "random true and false"
+            return "random true and false values"
         if known.flags:
-            return "random 0 and 1"
+            return "random zeros and ones"
         if known.words:
             return "keys from its table"
         if dtype.startswith(("int", "uint")) or known.below:
             kind = {"uint8": 256, "int8": 128}.get(dtype, 2**63)
-            columns = "".join(f", in column {at} to {below - 1:,}" for at, below in known.columns[:4])
+            columns = "".join(f", up to {below - 1:,} in column {at}" for at, below in known.columns[:4])
             return f"integers from {known.low} to {min(kind, known.below or INTEGERS) - 1:,}{columns}"
         return f"numbers from 0 to {hint if isinstance(hint, float) else 1:,.0f}"
 

@@ -172,8 +172,8 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
     how = sanitize_line(f"{folder}:{others[0]}", 200)
     return (
-        f"The signature {sanitize_line(chosen, 100)} is measured; the model also has {shown}: name it as "
-        f"{how}.",
+        f"The signature {sanitize_line(chosen, 100)} is measured; the model also has {shown}. "
+        f"To measure another one, open {how}.",
     )
 
 
@@ -188,7 +188,9 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that another graph is measured at the batch size of the captured call."""
+    """Return a note that the captured call's batch size is measured with a different graph from all other
+    batch sizes.
+    """
     return (
         f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "
         "which may be slower.",

@@ -64,7 +64,7 @@ def slope(context: Context, *, long: bool) -> Check:
     quickest, _ = fitted(LENGTHS_S, [min(each.values()) for each in rounds])
     message = (
         f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are timed with a slope of "
-        f"{figure:.4f}; calling one takes {seconds(max(0.0, call_s))}"
+        f"{figure:.4f}; calling one adds {seconds(max(0.0, call_s))}"
     )
     # An interrupted spin is not the clock's fault, so compare the fastest spins, which were interrupted
     # least.

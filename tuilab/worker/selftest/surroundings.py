@@ -167,13 +167,13 @@ def shares(context: Context) -> Check:
     found = [roof for arm in state.arms.values() if (roof := against_roof(state, arm, 0)) is not None]
     highest = max((roof.share for roof in found if roof.share is not None), default=None)
     raised = sum("reached" in roof.roof for roof in found)
-    words = "no call has a share of a roof" if highest is None else f"at most {percent(highest)} of a roof"
+    words = "no call has a known roof" if highest is None else f"at most {percent(highest)} of a roof"
     return Check(
         name="shares",
         figure=highest,
         limit="≤ 1",
         passed=bool(found) and (highest is None or highest <= 1),
-        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} exceed it",
+        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} above the limit",
     )
 
 
