@@ -246,7 +246,7 @@ def measure() -> list[Row]:
         steady = same[worst][1] >= 1 - limit and same[worst][2] <= 1 + limit
         shown = f"{ratio:.3f} [{low:.3f} {high:.3f}]"
         if not steady:
-            shown += ", without the screen twice {:.3f} [{:.3f} {:.3f}]".format(*same[worst])
+            shown += "; both runs without the screen: {:.3f} [{:.3f} {:.3f}]".format(*same[worst])
         met = abs(ratio - 1) <= limit if steady else None
         detail: dict[str, object] = {"arms": found, "control": same}
         rows.append(Row(f"disturbance, {name}", f"1 ± {limit:.0%}", shown, met, HOW, ratio, limit, detail))

@@ -19,7 +19,7 @@ NAMED = (
     *("HistogramFixedWidth", "ZerosLike", "OnesLike", "Qr", "ScatterNd", "MatMul", "AddV2", "Shape", "Cast"),
 )
 EVERY = 90
-"""The quick suite tests every n-th op that can run alone, and the named ones."""
+"""The quick suite tests one in `EVERY` of the ops that can run alone, and all ops in `NAMED`."""
 
 # Prints a line before each op and for each dtype, so that the test can identify an op that crashes the
 # process.

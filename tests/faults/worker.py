@@ -2,7 +2,7 @@
 
 python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
 
-After each round was reported, it is also recorded in the file that `TUILAB_SIDE_LOG` names. Rounds recorded
+After each round is reported, it is also recorded in the file that `TUILAB_SIDE_LOG` names. Rounds recorded
 there must never be lost.
 """
 

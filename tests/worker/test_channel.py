@@ -41,7 +41,7 @@ def test_printed_text_does_not_reach_the_protocol():
         "channel.send(e.Log(text='an event'))\n"
         "assert sys.stdin.read() == ''\n"
     )
-    # Keep the worker's standard input open meanwhile: the worker exits at end of file.
+    # Keep the worker's standard input open: at its end of file, the worker exits.
     with start(code) as process:
         out, err = process.stdout.read(), process.stderr.read()
     assert e.decode(out) == e.Log(text="an event")

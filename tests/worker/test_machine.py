@@ -92,7 +92,12 @@ def test_two_ways_of_multiplying_in_one_process_raise_a_warning() -> None:
     [
         ("9.0", FLOAT32, True, "as TF32"),
         ("9.0", FLOAT32, False, "in full precision"),
-        ("8.0", Arm("GPU:0", "graph", dtype=""), True, "as TF32"),  # user code or data-parallel training
+        (
+            "8.0",
+            Arm("GPU:0", "graph", dtype=""),
+            True,
+            "as TF32",
+        ),  # without a dtype: user code, data-parallel training
         ("7.5", FLOAT32, True, ""),
         ("9.0", Arm("GPU:0", "graph", dtype="float16"), True, ""),
         ("", FLOAT32, True, ""),
