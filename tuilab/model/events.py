@@ -503,7 +503,7 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     detail: str = ""
     """A traceback, if there is one."""
     elapsed_s: Seconds = 0.0
-    """Seconds of the run's rounds."""
+    """Total seconds of the run's rounds."""
     reached: Seconds | None = None
     """The largest relative half-width of any arm's interval; None if no arm has an interval."""
     roofs_due: bool = False

@@ -22,8 +22,8 @@ class Found(msgspec.Struct, frozen=True):
     remedy: str = ""
     """What to do; "" if there is nothing to do."""
     severity: Severity = "warning"
-    """error: a figure is wrong, or most of the time is lost; warning: it may mislead, or a good part is lost;
-    note: a remark."""
+    """error: a figure is wrong, or most of the time is lost; warning: a figure may mislead, or much of the
+    time is lost; note: a remark."""
 
     @property
     def words(self) -> str:

@@ -359,7 +359,7 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     saves_s: float | None = None
     """Estimated seconds that the fix saves."""
     first: tuple[str, ...] = ()
-    """Changes to make first, so that this advice can be followed."""
+    """Changes that this advice requires first."""
     preset: str = ""
     """The preset that demonstrates the same problem."""
     sizes: dict[str, int] = msgspec.field(default_factory=dict)

@@ -317,14 +317,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     at: str
     """Start time in UTC, ISO 8601."""
     elapsed_s: float
-    """Seconds of the run's rounds."""
+    """Total seconds of the run's rounds."""
     rounds: int
     flags: tuple[CaveatLine, ...]
     """Caveats about the whole run."""
     facts: dict[str, Value | float]
     """Observations other than time."""
     diagnosis: tuple[Diagnosis, ...] = ()
-    """What limits the arms, most severe first."""
+    """The bottlenecks of the arms, most severe first."""
     axis: tuple[str, ...] = ()
     """The swept parameters."""
     points: tuple[PointResult, ...] = ()
@@ -333,9 +333,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The main crossover."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
-    """Each host's machine, by the arms' host name ("" for this one)."""
+    """The machine of each host, by the host name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """For environments that took turns: comparisons of the first environment with each of the others."""
+    """If environments took turns: comparisons of the first environment with each of the others."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
@@ -348,4 +348,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     batch: BatchAnswer | None = None
     """The batch sizes to report, for a model with a variable batch size."""
     roofs: tuple[Roofs, ...] = ()
-    """Roofs of the machines that measured, if known."""
+    """Roofs (hardware limits) of the machines that measured, if known."""

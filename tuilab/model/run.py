@@ -134,7 +134,7 @@ class RunState:
     machine: Machine | None = None
     """The machine that started the run."""
     machines: dict[str, Machine] = field(default_factory=dict)
-    """Each host's machine, by the arms' host name ("" for this one)."""
+    """The machine of each host, by the host name in the arms ("" for this host)."""
     where: dict[int, str] = field(default_factory=dict)
     """In a fleet, the node that measured each point."""
     roofs: dict[str, Roofs] = field(default_factory=dict)
