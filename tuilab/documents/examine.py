@@ -316,7 +316,7 @@ def _refused(preset: Preset, validate: Validate | None) -> Gap | None:
         line = preset.source.lines[0] if preset.source and preset.source.lines else 1
         return Gap(
             line,
-            f"the {preset.workload} workload does not take {error.where}={error.value!r}: it takes "
+            f"the {preset.workload} workload rejects {error.where}={error.value!r}: it accepts "
             f"{error.expected}",
         )
     return None

@@ -91,8 +91,8 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """For each model, the event that creates its variables. That is the creation of the model if the
-        input shape is known, or else its first call.
+        """For each model, the event that creates its variables: the creation of the model if the input shape
+        is known, or else its first call.
         """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
@@ -135,7 +135,7 @@ class Facts:
         return {id(session): made[id(config)] for session, config in given if id(config) in made}
 
     def logs_run(self, run: TraceEvent) -> TraceEvent | None:
-        """Return the settings that make a session log its placements; None if there are none."""
+        """Return the event that configures a session to log its placements; None if there is none."""
         config = self._configs.get(id(run.arguments.get("session")))
         logs = config is not None and truth(config.arguments.get("log_device_placement"))
         return config if logs is True else None
@@ -217,7 +217,7 @@ class Facts:
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document creates the session of a run and passes it to no unknown call."""
+        """Return True if the document creates the session of a run and never passes it to an unknown call."""
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
@@ -244,7 +244,7 @@ class Facts:
         return found
 
     def iterated_before(self, dataset: Value | None, before: int) -> bool:
-        """Return True if the pipeline was iterated before that event."""
+        """Return True if the code iterated over the pipeline before that event."""
         return self._first_iteration.get(id(dataset), before) < before
 
     @cached_property
@@ -261,8 +261,8 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the start of the program that contains an op: that of its example, if the example is
-        self-contained.
+        """Return the event index at which the program of an op starts: the start of its example if that
+        example is self-contained, else 0.
         """
         start = self._program(work)
         if not start or subject_value(work) is not None:
@@ -274,7 +274,9 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the start of the event's example if the example is its own program; else 0."""
+        """Return the event index at which the event's example starts if that example is its own program; else
+        0.
+        """
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         return programs[at - 1] if at else 0
@@ -304,7 +306,7 @@ class Facts:
         # already have loaded its kernels.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
         if has_weights(layer) and kept:
-            # The first call of a kept layer creates its weights, whatever other layers have run.
+            # The first call of a layer that persists creates its weights, whatever other layers have run.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
@@ -392,7 +394,9 @@ class Facts:
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the start of the program, or of the uncalled function, that contains an event."""
+        """Return the event index at which the program, or the uncalled function, that contains an event
+        starts.
+        """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
         return starts[at - 1] if at else 0
@@ -402,7 +406,9 @@ class Facts:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        """Return the last import of TensorFlow before that event; 0 if there is none."""
+        """Return the index of the event that last imported TensorFlow before the given event; 0 if there is
+        none.
+        """
         at = bisect_left(self._imports, event.index)
         return self._imports[at - 1] if at else 0
 

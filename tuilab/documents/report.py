@@ -61,7 +61,7 @@ class ImportedPreset(msgspec.Struct, frozen=True):
 
 
 class ExampleLine(msgspec.Struct, frozen=True):
-    """The result for one example, for scripts."""
+    """The result for one example in the JSON output."""
 
     number: int
     heading: str
@@ -115,7 +115,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """Return the report as an object for scripts."""
+        """Return the report as the object for JSON output."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)

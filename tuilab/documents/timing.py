@@ -13,9 +13,9 @@ from tuilab.documents.interpreter.trace import Context, Region, TraceEvent
 class FirstCall:
     """The first call of work that, as far as the document shows, never ran before its timing.
 
-    count: how often the timing runs the work; None if unknown. sure: no unknown code can have run the work
-    before, and the time is used in a comparison. likely: unknown code could have run the work, but its name
-    suggests that it did not, and the time matters.
+    count: number of times that the timing runs the work; None if unknown. sure: no unknown code can have run
+    the work before, and the time is used in a comparison. likely: unknown code could have run the work, but
+    its name suggests that it did not, and the time matters.
     """
 
     count: int | None
@@ -33,7 +33,7 @@ class Timing:
     begins: Context
     """Context of the first clock reading."""
     label: str
-    """The words printed with the time, and the name to which it is bound."""
+    """The words printed with the measured time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]
     """log: the time shows how long training or a cell took. progress: nobody reads the time as a result."""
     extent: Literal["calls", "lap", "total"]
@@ -55,7 +55,7 @@ class Timing:
     unfinished: tuple[TraceEvent, ...]
     """Device work that the code does not wait for before the second reading."""
     repetitions: int | None
-    """How often the work runs; None if unknown, or if its parts run different numbers of times."""
+    """Number of times that the work runs; None if unknown, or if its parts run different numbers of times."""
     unresolved: tuple[TraceEvent, ...]
     """Unknown calls that may run TensorFlow."""
     cold: FirstCall | None = None

@@ -33,13 +33,13 @@ BASELINE_SCHEMA = 1
 
 
 class FileResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one file."""
+    """The result of checking one file."""
 
     path: str
-    """Path as given or found, with forward slashes."""
+    """Path as given by the user or as found in a folder, with forward slashes."""
     title: str = ""
     error: str = ""
-    """Why the file cannot be read, and what was expected; "" if it was read."""
+    """Reason why the file cannot be read, with the expected kind of file; "" if it was read."""
     findings: tuple[Finding, ...] = ()
     """The selected findings, one for each place in the file."""
     texts: tuple[str, ...] = ()
@@ -268,7 +268,7 @@ class _Baseline(msgspec.Struct, frozen=True):
 
 
 def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
-    """Save the findings as known; return their number.
+    """Save the findings as a baseline; return their number.
 
     Raises OSError. A finding is recognised by file, code and line text, so it may move to another line.
     """

@@ -53,7 +53,7 @@ class Fixed:
 
 
 def _printable(line: str) -> str:
-    """Return a line without terminal escapes; tabs are kept."""
+    """Return a line without terminal escapes. Keeps tabs."""
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 

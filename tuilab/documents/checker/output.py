@@ -94,7 +94,7 @@ class _Fix(msgspec.Struct, frozen=True):
 
 
 class FindingLine(msgspec.Struct, frozen=True):
-    """One finding, for scripts."""
+    """One finding in the JSON output."""
 
     code: str
     severity: Severity
@@ -113,7 +113,7 @@ class FindingLine(msgspec.Struct, frozen=True):
 
 
 class FileLine(msgspec.Struct, frozen=True):
-    """The results of one file."""
+    """The results of one file in the JSON output."""
 
     path: str
     title: str

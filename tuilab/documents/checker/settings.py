@@ -39,9 +39,9 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """TensorFlow version whose names are used, such as `2.17`; "" means the version that a document installs,
     else the installed one."""
     exclude: tuple[str, ...] = ()
-    """Path patterns that are skipped in folders."""
+    """Patterns of paths to skip in folders."""
     baseline: str = ""
-    """Path of a file with known findings, relative to the pyproject.toml."""
+    """Path of the baseline, a file with known findings, relative to the pyproject.toml."""
 
     def selects(self, code: str) -> bool:
         """Return True if the settings select findings of that rule."""

@@ -1,4 +1,6 @@
-"""Reads a document's code symbolically: records what the code would do, in order, without running it."""
+"""Interprets a document's code symbolically: records, in order, the actions that the code would perform,
+without running it.
+"""
 
 from tuilab.documents.interpreter.program import read_program
 from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent

@@ -158,8 +158,8 @@ _NAMED = re.compile(
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return why an attribute is unknown. The reason contains the attribute's name, so that a report of a
-    call can name it.
+    """Return the reason why an attribute is unknown. It contains the attribute's name, so that messages about
+    a call can show it.
     """
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 

@@ -239,13 +239,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate `round()`. A rounded time still counts as that time."""
+    """Evaluate `round()`. A rounded measured time still counts as that time."""
     is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
     return values[0] if is_time else _pure("round", values, args.line)
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate the conversion of a value to text. The text of a time contains that time."""
+    """Evaluate the conversion of a value to text. The text of a measured time still counts as that time."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return join_text("", values[:1], args.line)
@@ -253,7 +253,7 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate `divmod()`. Both parts of a time, such as minutes and seconds, count as that time."""
+    """Evaluate `divmod()`. Both parts of a measured time, such as minutes and seconds, count as that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
     return Unknown("the result of divmod()", args.line)

@@ -72,7 +72,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return the callee under the name that the code uses, if there is one."""
+    """Return the unknown callee under its name in the code, or unchanged if the code does not name it."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee

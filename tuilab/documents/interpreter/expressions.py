@@ -93,7 +93,7 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
     return operate(interpreter, node.op, left, right, node.lineno)
 
 
-# Maximum characters in the divisor of a time.
+# Maximum number of characters in the divisor of a measured time.
 _LONGEST_DIVISOR = 60
 
 
@@ -126,9 +126,9 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return a time for an operation on times or clock readings; None if no operand is one.
+    """Return the measured time that results from an operation on measured times or clock readings.
 
-    The result is the time between two readings, or an operand that remains the same time.
+    It is the time between two readings, or one of the operands unchanged. None if there is no such operand.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
         # The sum of two readings is a time if the first is negated: `took = -time(); …; took += time()`.
@@ -168,12 +168,12 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value may be a sum of times: a time, or a sum without terms so far."""
+    """Return True if the value may be a sum of measured times: a measured time, or an empty sum."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
-    """Record that the operation may convert a time to another unit."""
+    """Record that the operation may convert a measured time to another unit."""
     known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
     if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
         interpreter.trace.regions[time.region].scaled = True

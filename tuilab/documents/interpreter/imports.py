@@ -29,8 +29,8 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """Bind the names of `from a.b import c`: for neighbouring modules to their content, for libraries to
-    their known names.
+    """Bind the names of `from a.b import c`: to the contents of a neighbouring module, or to names of a
+    library.
     """
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     interpreter.imported.add((node.module or ".").partition(".")[0])

@@ -118,7 +118,7 @@ def numbered(args: list[Value]) -> dict[str, Value]:
 
 
 def times_in(value: Value, depth: int = 0) -> list[int]:
-    """Return the regions whose times a value contains."""
+    """Return the regions whose measured times a value contains."""
     if isinstance(value, Elapsed):
         return [value.region]
     if isinstance(value, Told):
@@ -141,7 +141,7 @@ def _is_plain(value: Unknown) -> bool:
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """Return the dictionary keys of times, by region, because they name the times."""
+    """Return the dictionary keys of measured times, by region, because these keys name the times."""
     found: dict[int, str] = {}
     for value in values:
         for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
@@ -241,7 +241,9 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the value of a condition. A time in a condition is a time limit, not a result."""
+        """Evaluate a condition. A measured time in it is compared with a limit, so it does not count as a
+        result.
+        """
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -380,19 +382,19 @@ class Interpreter:
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """Record that a time is collected in a list, or added to other times."""
+        """Record that a measured time is collected in a list, or added to other times."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
             region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
     def compare(self, regions: Sequence[int]) -> None:
-        """Record that times are compared."""
+        """Record that measured times are compared."""
         for number in regions[:_MOST_BESIDE]:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
     def record_printed(self, values: Sequence[Value], line: int) -> None:
-        """Record that the code prints or logs times together, with the words printed between them."""
+        """Record that the code prints or logs measured times together, with the words between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
         called = _keys_of(values)
@@ -404,7 +406,7 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text printed on a separate line shortly before an unlabelled time."""
+        """Return the text printed on a separate line shortly before an unlabelled measured time."""
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")

@@ -14,7 +14,7 @@ from tuilab.model.api import Signature
 # The key for arguments that cannot be listed individually (`*args`, `**options`).
 OPEN = "**"
 
-# Parameters of functions of NumPy and the standard library whose arguments are read by name.
+# Parameter names of functions in NumPy and the standard library whose arguments are read by name.
 SIGNATURES = {
     "np.array": "object dtype",
     "np.asarray": "a dtype",
@@ -104,7 +104,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    # Names under tf.compat.v1 are treated like the usual names.
+    # Treat a name under tf.compat.v1 like the same name without that prefix.
     known = short(name)
     root = known
     while root:

@@ -211,7 +211,7 @@ _ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
 
 def _ends(node: ast.For) -> int | None:
     """Return the number of iterations after which a line such as `if i > 10: break` at the loop's start ends
-    it; None without such a line.
+    the loop; None without such a line.
     """
     first = node.body[0]
     counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None

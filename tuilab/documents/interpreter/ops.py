@@ -74,7 +74,9 @@ def always(dtype: str) -> DtypeOf:
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return the dtype that the call requests, else the default; None if the requested one is unknown."""
+    """Return a function that returns the dtype requested by a call, or else the default; None if the
+    requested dtype is unknown.
+    """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
 
@@ -140,7 +142,9 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Return the dtype of the fill value."""
+    """Return a function that returns the requested dtype of a call, or else the dtype of its fill value in
+    that library.
+    """
     default = "float64" if library == "np" else None
     return lambda args: (
         dtype_of(args.get("dtype"))
@@ -504,7 +508,9 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make an array from a list, or from a tensor after waiting for it. Times remain times."""
+    """Evaluate the making of an array from a list, or from a tensor after waiting for it. Measured times
+    remain measured times.
+    """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         interpreter.reads(value, f"{name}()", args.line)
@@ -544,7 +550,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Compute a statistic. A statistic of times counts as a time."""
+    """Evaluate a statistic. A statistic of measured times counts as a measured time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

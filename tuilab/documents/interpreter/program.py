@@ -191,7 +191,7 @@ def _imports(node: ast.AST) -> set[str]:
 
 
 def _mentioned_names(functions: Sequence[Function]) -> set[str]:
-    """Return the names that the document's functions mention, except their own."""
+    """Return the names that the document's functions mention, except each function's own name."""
     found: set[str] = set()
     for function in functions:
         for part in ast.walk(function.node):

@@ -1,4 +1,4 @@
-"""Names and their values. A journal allows branches to be read separately and then joined."""
+"""Names and their values. A journal allows branches to be interpreted separately and then joined."""
 
 from dataclasses import dataclass, field
 
@@ -66,7 +66,7 @@ class Journal:
         self._open.append([])
 
     def undo(self) -> Bindings:
-        """End the branch and restore all names; return what the branch had bound, by store and name."""
+        """End the branch and restore all names; return the values that it bound, by store and name."""
         entries = self._open.pop()
         bound: Bindings = {}
         for store, name, _ in entries:

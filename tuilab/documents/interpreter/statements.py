@@ -97,10 +97,10 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
             old.open = True
         return Flow.NEXT
     if interpreter.in_graph() and not isinstance(old, Tensor) and _outlives(interpreter, node.target, scope):
-        interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
+        interpreter.event("effect", f"the update of {ast.unparse(node.target)[:60]}", node.lineno)
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
     if isinstance(old, Clock) and interpreter.place.loops:
-        # An earlier reading was subtracted from the sum, so this addition completes a time.
+        # An earlier reading was subtracted from the sum, so this addition completes a measured time.
         interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
         # A counter changes in each iteration, so no single value holds for the whole loop.

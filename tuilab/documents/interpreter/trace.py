@@ -1,4 +1,4 @@
-"""The trace: what a document's code would do, in order. Rules and recognisers read it."""
+"""The trace: the actions that a document's code would perform, in order. Rules and recognisers use it."""
 
 import math
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 
 @dataclass(eq=False)
 class Loop:
-    """One reading of a loop's body.
+    """One pass of the interpreter over a loop's body.
 
     count: number of iterations, None if unknown. unrolled: each iteration is read separately, so `count` is
     1. empty: the body does nothing (pass, break, a comment). over: the value that the loop iterates over.
@@ -106,9 +106,9 @@ class Try:
 class Context:
     """The context of an event.
 
-    block: number of the example that was being read. function: the innermost of the document's functions.
-    uncalled: the function was read as if an unknown caller called it. file: the neighbouring module, "" for
-    the document. branches: for each unknown condition, the branch that was taken.
+    block: number of the example being interpreted. function: the innermost of the document's functions.
+    uncalled: the function is interpreted as if an unknown caller called it. file: the neighbouring module, ""
+    for the document. branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0
@@ -133,12 +133,12 @@ class Context:
 
     @property
     def repeats(self) -> int | None:
-        """How often the enclosing loops run the event; None if unknown."""
+        """Number of times that the enclosing loops run the event; None if unknown."""
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return how often the loops around the event run it, without the `outer` outermost loops; None if
-        unknown.
+        """Return the number of times that the loops around the event run it, without the `outer` outermost
+        loops; None if unknown.
         """
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
@@ -149,8 +149,8 @@ class TraceEvent:
     """An action of the code.
 
     arguments: by the parameter names of the API. name: the canonical name (`tf.matmul`, also for `@`).
-    result: the value that it returns. runs: for a call of a graph, the `tf.function`, or what a session
-    fetches.
+    result: the value that the action returns. runs: the `tf.function` that a call of a graph runs, or the
+    value that a session fetches.
     """
 
     index: int
@@ -239,7 +239,7 @@ class Misfit:
 
 @dataclass
 class Trace:
-    """Everything that the reading of a document recorded."""
+    """Everything that the interpreter recorded about a document's code."""
 
     events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -250,7 +250,8 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings that the code uses for more than a difference, for example prints, formats or adds to.
+    """Clock readings that the code uses for more than a difference: for example, it prints or formats them,
+    or adds to them.
     """
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""

@@ -1,4 +1,4 @@
-"""The values that a name may have while code is read without running it."""
+"""The values that a name may have while code is interpreted symbolically."""
 
 import ast
 from dataclasses import dataclass, field

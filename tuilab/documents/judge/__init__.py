@@ -1,4 +1,4 @@
-"""Decides once per document what each timed region measures."""
+"""Decides, once per document, which work each timed region measures."""
 
 from tuilab.documents.judge.decide import decide
 

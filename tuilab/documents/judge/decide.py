@@ -72,7 +72,9 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if the time is shown to a reader. A time that only controls a loop is not shown."""
+    """Return True if the code shows the measured time to a reader, instead of only controlling a loop with
+    it.
+    """
     shown = region.told or region.gathered or region.beside or not region.paces
     return bool(shown) and not region.discarded and example.trace.events[region.first].place.traced is None
 

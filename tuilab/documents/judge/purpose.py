@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
-# Labels for the time in which a model gives one answer.
+# Labels for the latency of a single prediction.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )
@@ -186,8 +186,8 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if a figure is meant for comparison: it is gathered, divided, a rate, or described as
-    speed.
+    """Return True if a figure is meant for comparison: it is collected or divided, is a rate, or is described
+    as speed.
     """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True
@@ -224,7 +224,7 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
 
 @lru_cache(maxsize=4)
 def _names(code: str) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each name occurs in the code, and how often each is assigned."""
+    """Return two counters: the occurrences of each name in the code, and the assignments to it."""
     return Counter(re.findall(r"\w+", code)), Counter(re.findall(r"\b\w+\b(?=\s*=[^=])", code))
 
 

@@ -93,7 +93,9 @@ def claims(example: Example, workload: str) -> tuple[Claim, ...]:
 
 
 def _factor(sentence: str) -> float:
-    """Return how many times faster the sentence says one side is; 1 if it gives no lower limit."""
+    """Return the factor by which, according to the sentence, one side is faster; 1 if it gives no lower
+    limit.
+    """
     if _AT_MOST.search(sentence):
         return 1.0
     found = [m["number"] or m["twice"] for m in _TIMES.finditer(sentence)]

@@ -61,9 +61,7 @@ def from_bytes(data: bytes, name: str = "") -> Document:
 
 def _unreadable(text: str, expected: str) -> Document:
     lines = tuple(sanitize_line(line) for line in text.split("\n"))
-    note = Passage(
-        1, f"this file is named like a notebook, but is not a readable notebook: {expected} expected"
-    )
+    note = Passage(1, f"this file is named like a notebook, but is not a readable one: expected {expected}")
     return Document(lines=lines, notes=(note,), unreadable=expected)
 
 
@@ -90,7 +88,7 @@ def _limit_code(document: Document) -> Document:
             return msgspec.structs.replace(document, blocks=tuple(blocks), notes=(*document.notes, note))
         if len(block.code) > room:
             block = msgspec.structs.replace(block, code=_cut(block.code, room))
-            note = Passage(block.last_line, "this piece of code is too long: its rest was not checked")
+            note = Passage(block.last_line, "this piece of code is too long: the rest of it was not checked")
             document = msgspec.structs.replace(document, notes=(*document.notes, note))
             room = 0
         room -= len(block.code)

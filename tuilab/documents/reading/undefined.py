@@ -16,7 +16,7 @@ _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
 # Only IPython's kernel defines this name. Scripts that use it fail, even if exported from a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
-# Code that binds names invisibly, and names that are checked before use.
+# Code that binds names invisibly, or that checks for a name before using it.
 _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
     r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("

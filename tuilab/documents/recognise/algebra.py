@@ -57,14 +57,14 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
     left, right = matrix(event.arguments, "a"), matrix(event.arguments, "b")
     dtype = event.result.dtype if isinstance(event.result, Tensor) else None
     if left is None or right is None:
-        return Gap(event.line, f"the sides of tf.matmul: {reason(a if left is None else b)}")
+        return Gap(event.line, f"the matrix dimensions of tf.matmul: {reason(a if left is None else b)}")
     if dtype is None:
         return Gap(event.line, "the dtype of tf.matmul is unknown")
     if len(left) > 2 or len(right) > 2:
         return Gap(event.line, "no workload measures a batch of matrix products; matmul measures one product")
     m, k, n = left[0], left[1], right[1]
     if m is None or k is None or n is None or right[0] not in (k, None):
-        return Gap(event.line, "the sides of tf.matmul are unknown, or do not match")
+        return Gap(event.line, "the matrix dimensions of tf.matmul are unknown, or do not match")
     return placed(Found("matmul", {"m": m, "k": k, "n": n, "dtype": dtype}, event.line), event)
 
 
@@ -155,7 +155,7 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, region: Region, event: TraceEvent) -> int:
-    """Return how many of the loops around an event repeat the timed work.
+    """Return the number of loops around an event that repeat the timed work.
 
     These loops run the event's graph, or wait for it, in each iteration.
     """
@@ -181,7 +181,7 @@ def detours(example: Example) -> Iterator[Result]:
     tensors = inputs(event)
     dtype = tensors[0].dtype if tensors else None
     if shape is None or len(shape) != 2 or shape[0] != shape[1] or shape[0] is None or dtype is None:
-        yield Gap(event.line, "the op pinned to the CPU: pingpong takes square matrices of a known side")
+        yield Gap(event.line, "the op pinned to the CPU: pingpong takes square matrices of a known size")
         return
     outer = next(s for s in event.place.devices if "GPU" in s.families)
     products = [

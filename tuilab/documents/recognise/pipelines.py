@@ -156,11 +156,15 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
     shape = first.shape
     if len(shape) != 3 or shape[0] != shape[1] or shape[2] != 3:
         out.missing.append(
-            (line, f"no workload feeds elements of shape {shape}; workloads feed square images of 3 channels")
+            (
+                line,
+                f"no workload feeds elements of shape {shape}; workloads feed square images with 3 channels",
+            )
         )
         return None
     if first.dtype not in ("uint8", "float32"):
-        out.missing.append((line, f"pixels are uint8 or float32, not {first.dtype or 'of an unknown type'}"))
+        pixels = first.dtype or "pixels of an unknown type"
+        out.missing.append((line, f"workloads take uint8 or float32 pixels, not {pixels}"))
         return None
     out.parameters["pixels"] = first.dtype
     return shape[0]
@@ -212,7 +216,7 @@ def _describe_mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
             if isinstance(seconds, Known) and isinstance(seconds.value, int | float):
                 cost += round(seconds.value * 1_000_000)
             else:
-                out.missing.append((event.line, f"the time of each element: {reason(seconds)}"))
+                out.missing.append((event.line, f"the time per element: {reason(seconds)}"))
         elif word in _BRIGHTNESS:
             words.add("brightness")
         elif word in _FLIP:
@@ -230,7 +234,7 @@ def _describe_mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
     if stands_in:
         line, word = stands_in[0]
         chosen = out.parameters["augment"]
-        out.notes.append((line, f"no workload augments by {word[:60]}; the preset uses {chosen!r}"))
+        out.notes.append((line, f"no workload augments images by {word[:60]}; the preset uses {chosen!r}"))
 
 
 def _training(
@@ -257,7 +261,7 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
         return
     shape = value.shape
     if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3 or None in shape:
-        yield Gap(event.line, f"training takes square images of 3 channels, not data of shape {shape}")
+        yield Gap(event.line, f"training takes square images with 3 channels, not data of shape {shape}")
         return
     # Keras converts float64 input to float32.
     pixels = "float32" if value.dtype == "float64" else value.dtype

@@ -42,7 +42,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
-            # The lab itself chooses the steps up to this size.
+            # Set only the total; the workload's own default for the step applies.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 
@@ -116,7 +116,7 @@ def readouts(example: Example) -> Iterator[Result]:
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
             yield Gap(
                 event.line,
-                "this reads a counter, and is not a benchmark: the device view shows memory in use, and "
+                "this reads a counter and is not a benchmark: the device view shows memory in use, and "
                 "tuilab doctor lists the devices",
             )
             return

@@ -106,8 +106,8 @@ def by_contention(example: Example) -> Iterator[Hit]:
     yield from _match_sentence(
         example,
         (_CONTENTION, _MOVES),
-        "TensorFlow does not move ops to the CPU when the GPU is busy: they wait, and become "
-        "slower and noisier",
+        "TensorFlow does not move ops to the CPU when the GPU is busy: they wait, which makes "
+        "them slower and noisier",
     )
 
 

@@ -27,7 +27,7 @@ _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op",
 
 @rule("TL111", "Comparison of different work", "warning")
 def unlike_work(example: Example) -> Iterator[Hit]:
-    """Two compared timings do different work, or are totals of different counts.
+    """Two compared timings do different work, or are totals over different numbers of iterations.
 
     Why: The ratio reflects the work, not the devices.
 
@@ -95,7 +95,9 @@ def _bare(region: Region) -> str:
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return how the work of two compared times differs, with the remedy; "" if the work is the same."""
+    """Return the difference between the work of two compared timings, with the remedy; "" if the work is the
+    same.
+    """
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""

@@ -1,4 +1,4 @@
-"""Rules that compare the divisor of a time with the number of times its work ran."""
+"""Rules that compare the divisor of a measured time with the number of iterations that it covers."""
 
 import ast
 import re
@@ -51,10 +51,10 @@ def another_count(example: Example) -> Iterator[Hit]:
             if more in (1, -1):
                 # A loop is unrolled only if it has few iterations.
                 few = loop.unrolled or (loop.count is not None and loop.count * _SHOWS <= 1)
-                which = "more" if more == 1 else "less"
+                which = "more" if more == 1 else "fewer"
                 yield Hit(
                     loop.line,
-                    f"the timed loop has one iteration {which} than the {divisor} its time is divided by",
+                    f"the timed loop runs one iteration {which} than {divisor}, the divisor of its time",
                     timing=timing,
                     severity=None if few else "note",
                 )

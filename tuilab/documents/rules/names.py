@@ -12,7 +12,7 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
-# Replacements for missing names that resemble no existing name.
+# Advice for missing names that resemble no existing name.
 _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (

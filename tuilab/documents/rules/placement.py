@@ -99,8 +99,8 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield each time that is labelled CPU and compared with one for the GPU, although no scope puts its work
-    on the CPU.
+    """Yield each measured time that is labelled CPU and compared with a GPU time, although no scope puts its
+    work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
@@ -157,7 +157,7 @@ _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipe
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
     """Return the first timing that contains a device scope with work in it."""
     events = example.trace.events[scope.first : scope.last + 1]
-    # A scope with only a comment in place of the work, as in a template, has no timing.
+    # If a scope contains only a comment in place of the work, as in a template, it has no timing.
     holds = any(
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )
@@ -205,7 +205,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
                 there = here == ("GPU",) and not made.place.families
                 yield Hit(
                     scope.line,
-                    f"the model that is timed here was made {where} (line {made.line}), where its "
+                    f"the model that is timed here was created {where} (line {made.line}), where its "
                     f"variables stay, so the time is not that of the {here[0]} alone",
                     timing=timing,
                     severity="note" if there else None,

@@ -351,7 +351,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
         yield Hit(
             one.line,
             "the time of day is printed before and after the work, so the reader must subtract: "
-            f"{one.name}() {CLOCKS[one.name]}",
+            f"{one.name}() {CLOCKS[one.name].removeprefix('it ')}",
             "Subtract two readings of time.perf_counter().",
             at=one.name,
             also=(other.line,) if example.holds(other.line) else (),
@@ -468,7 +468,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event in a timing with a description of what it prepares; "" if it prepares nothing.
+    """Yield each event in a timing with a description of the preparation that it does; "" if it does none.
 
     measured: the timing also contains the work itself.
     """
@@ -593,8 +593,8 @@ def _calls_model(event: TraceEvent) -> bool:
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Return what prints while the clock runs: the loop in each iteration, or TensorFlow for each op; "" if
-    nothing does.
+    """Describe the output that is printed while the clock runs, by the loop in each iteration or by
+    TensorFlow for each op; "" if there is none.
     """
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
@@ -602,7 +602,7 @@ def _talks(example: Example, timing: Timing) -> str:
         (e for e in prints if len(e.place.loops) > outside or region.line < e.line < region.last_line), None
     )
     if written is not None:
-        return f"print() writes (line {written.line})"
+        return f"print() writes output (line {written.line})"
     logs = example.facts.logs_placement
     if logs is not None and logs.index >= region.first:
         logs = None
@@ -732,10 +732,10 @@ def callbacks(event: TraceEvent) -> list[str]:
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """Describe what an event prepares; "" if it prepares nothing.
+    """Describe the preparation that an event does; "" if it does none.
 
-    measured: the region also contains the work to be timed. timer: the function that reads the clock.
-    fits: the region trains a model, and the label does not mean the total.
+    measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
+    the region trains a model, and the label does not mean the total.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""

@@ -43,7 +43,8 @@ def side_effects(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             event.line,
-            f"{event.name} runs only while {_who(traced.by)} traces this function, {_instead(event.name)}",
+            f"{event.name} runs only once, while {_who(traced.by)} traces this function"
+            f"{_instead(event.name)}",
         )
 
 
@@ -64,12 +65,12 @@ def _who(by: str) -> str:
 
 def _instead(name: str) -> str:
     if name == "time.sleep()":
-        return "once, so no element or call waits for it"
+        return ", so no element or call waits for it"
     if "random" in name:
-        return "once, so every call uses the same number"
+        return ", so every call uses the same number"
     if name.startswith(("time.", "datetime.", "timeit.")):
-        return "once, so it does not measure a call"
-    return "once, not at each call"
+        return ", so it does not measure a call"
+    return ", not at each call"
 
 
 @rule("TL202", "tf.function traced in each iteration", "warning")

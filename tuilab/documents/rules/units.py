@@ -1,4 +1,4 @@
-"""Rules for what a time claims to measure: its label and its unit."""
+"""Rules for the label and the unit of a measured time."""
 
 import re
 from collections.abc import Iterator

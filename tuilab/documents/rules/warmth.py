@@ -57,7 +57,9 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each time that a callback gathers for batches or epochs, including the first one."""
+    """Yield a hit for each timing in which a callback collects the times of batches or epochs, including the
+    first one.
+    """
     if is_robust(example.block.code):
         return
     for timing in example.timings:
