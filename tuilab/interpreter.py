@@ -24,7 +24,7 @@ OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
 """Seconds for an interpreter to describe itself. On a network disk, the first start may take seconds."""
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
-"""Maximum bytes that the interpreter may print, and seconds between two checks."""
+"""Maximum number of bytes that the interpreter may print, and seconds between two checks."""
 OWN = "."
 """Name for the lab's own environment."""
 
@@ -55,8 +55,9 @@ print(json.dumps(known))
 
 def python_of(place: str) -> Path | None:
     """Return the interpreter for a path to a program or an environment folder; None if there is no
-    interpreter. Links are not followed, because the Python of a virtual environment finds its packages by its
-    own path.
+    interpreter.
+
+    Does not follow links, because the Python of a virtual environment finds its packages by its own path.
     """
     path = Path(os.path.abspath(os.path.expanduser(place)))
     if path.is_file():
@@ -94,9 +95,10 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
 
 
 def look(python: str, where: str = "--python") -> dict[str, Any]:
-    """Return the description that an interpreter gives: `python` (three numbers), `folder`, `path`,
-    `tensorflow` (its version; "" if unknown, None if not installed). Raises InputError if the program cannot
-    be run or is not Python.
+    """Return an interpreter's description of itself: `python` (three numbers), `folder`, `path`, `tensorflow`
+    (its version; "" if unknown, None if not installed).
+
+    Raises InputError if the program cannot be run or is not Python.
     """
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"

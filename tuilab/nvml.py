@@ -159,8 +159,8 @@ class Nvml:
         )
 
     def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
-        """Return the processes that hold memory on the GPU, and how busy they kept it since the last call (in
-        the first call: during the last second).
+        """Return the processes that hold memory on the GPU, and their share of its activity since the last
+        call (in the first call: during the last second).
         """
         before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
         listed, use = _processes(self._lib, read), _computed(read.quiet(), before)

@@ -575,7 +575,7 @@ def _missing(f: Findings) -> dict[str, str]:
 
 
 def _telling(name: str, why: str) -> str:
-    """Return the library's name, and also the loader's reason unless the file is simply missing."""
+    """Return the library's name, with the loader's reason unless the file is simply missing."""
     return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
 
 

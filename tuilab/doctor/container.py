@@ -1,5 +1,5 @@
-"""Detects whether this process runs in a container, and in which kind, because GPUs are passed to each kind
-in a different way.
+"""Detects whether this process runs in a container, and in which kind, because each kind is given GPUs in a
+different way.
 """
 
 import re

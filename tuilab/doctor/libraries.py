@@ -64,7 +64,7 @@ def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
 
 
 FRAMEWORK = "libtensorflow_framework.so.2"
-"""The library of TensorFlow that opens the others, so its search path applies."""
+"""TensorFlow's library that opens the others. Its search path decides where they are found."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """Return the path of a copy of the library in a wheel next to TensorFlow that TensorFlow does not
-    load.
+    """Return the path of a copy of the library in a wheel next to TensorFlow, from which TensorFlow does not
+    load it.
     """
     if home is None or not wanted.folder:
         return ""

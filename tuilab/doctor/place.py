@@ -17,8 +17,8 @@ class Place:
 
     root: replaces `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed packages,
     None for the import path of this Python. machine: the architecture, such as `aarch64`. worker: the module
-    to run as TensorFlow's child. environment: the environment of the Python to examine; None for the lab's
-    own.
+    that runs TensorFlow in a child process. environment: the environment of the Python to examine; None for
+    the lab's own.
     """
 
     root: Path = Path("/")

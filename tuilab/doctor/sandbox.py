@@ -37,14 +37,14 @@ def look(place: Place, until: float) -> Sandbox:
 def probe(found: Sandbox, unconfined: Libcuda) -> Probe:
     """Return the finding in a sentence. unconfined: libcuda's answers outside the sandbox."""
     if not found.version:
-        text = "this kernel has no Landlock (Linux 5.13 or later); model files are opened without a sandbox"
+        text = "this kernel has no Landlock, so model files are opened without a sandbox (needs Linux 5.13)"
         return Probe(NAME, "warn", text)
     text = f"Landlock {found.version}"
     if found.libcuda is not None and libcuda.probe(unconfined).status == "ok":
         confined = libcuda.probe(found.libcuda)
         if confined.status != "ok":
-            text += f" hides the GPU from models without `--trust`: {confined.detail}"
+            text += f" hides the GPU from models that are opened without `--trust`: {confined.detail}"
             return Probe(NAME, "fail", text)
         text += "; a confined process can use the GPU"
-    tcp = "" if found.version >= 4 else "; TCP is not restricted (Linux 6.7 or later)"
+    tcp = "" if found.version >= 4 else "; TCP is not restricted (this needs Linux 6.7 or later)"
     return Probe(NAME, "ok" if not tcp else "warn", f"{text}{tcp}")

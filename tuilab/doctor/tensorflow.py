@@ -12,8 +12,8 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
-"""Source files with the most informative hidden messages: driver versions, and each opened or missing
-library.
+"""Setting for TF_CPP_VMODULE that enables TensorFlow's most informative hidden messages: driver versions, and
+each library that it opens or misses.
 """
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
@@ -61,7 +61,7 @@ class TensorFlow:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """Return the user's own environment, with start-up messages switched on."""
+    """Return the user's environment variables, with TensorFlow's start-up messages enabled."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}

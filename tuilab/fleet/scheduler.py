@@ -19,7 +19,8 @@ PATIENCE_S = 60.0
 STOP_S = 5.0
 """Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
-"""If this many nodes are lost while measuring the same job, the job is given up."""
+"""Maximum number of nodes that may be lost while measuring the same job. At this number, the job is given up.
+"""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,7 +59,7 @@ class _Piece(msgspec.Struct, array_like=True):
     from a worker.
     """
     canary: bytes
-    """float64: canary times, only for rounds that have one."""
+    """float64: times of the canary (a fixed reference computation), only for rounds that have one."""
     sung: bytes
     """uint8: 1 if the round has a canary time."""
     repeated: bytes

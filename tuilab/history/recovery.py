@@ -28,7 +28,7 @@ together.
 """
 BLOCK = 2**20
 ROOM = 64 * 2**10
-"""Minimum bytes that SQLite needs to open a history for writing."""
+"""Minimum number of bytes that SQLite needs to open a history for writing."""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:

@@ -1,4 +1,4 @@
-"""Measured roofs of each machine, saved with the history until the machine changes."""
+"""Measured roofline limits ("roofs") of each machine, saved with the history until the machine changes."""
 
 from collections.abc import Callable
 from pathlib import Path

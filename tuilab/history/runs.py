@@ -620,7 +620,7 @@ def _bytes(line: object) -> bytes:
 
 
 def _timed_of_line(line: bytes) -> float:
-    """Return the seconds in timed blocks of an unpacked round."""
+    """Return the total seconds of the timed blocks in an unpacked round."""
     try:
         event = e.decode(line)
     except UNDECODED:

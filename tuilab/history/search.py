@@ -19,7 +19,7 @@ PLACES = {
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
 """Names that search the status of a run instead of its texts: `status:failed`."""
 SHORTEST = 3
-"""Minimum characters of a word for the substring index. Shorter words scan all texts."""
+"""Minimum number of characters in a word for the substring index. Shorter words scan all texts."""
 LONGEST = 10_000
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Row = tuple[str, tuple[tuple[str, int], ...], str, str]
-    """A kind, the user's lines (outermost first), the library's entry point, the user function that
-    calls it."""
+    """A row: the kind of work, the user's lines (outermost first), the library's entry point, and the user
+    function that calls it.
+    """
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 GOLDEN = 0.6180339887
@@ -221,8 +222,8 @@ class Account:
         self.xla = []
 
     def end_xla(self, compiled: bool) -> None:
-        """Record the end of the call. If XLA compiled in it, its time in graphs counts as compiling. Called
-        from the main thread.
+        """Record the end of the call. If XLA compiled during the call, the call's time in graphs counts as
+        compiling. Called from the main thread.
         """
         samples, self.xla = self.xla, None
         if samples:

@@ -90,7 +90,7 @@ class Graphs:
         )
 
     def _send_kernels(self) -> None:
-        """Send the devices for which this TensorFlow has kernels, for each op."""
+        """For each op, send the devices for which this TensorFlow has kernels."""
         if not self._ops:
             return
         from tensorflow.python.framework import dtypes, kernels

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LEAST_COPY = 2**16
-"""Minimum bytes of an array whose copy is counted."""
+"""Minimum size in bytes of an array whose copy is counted."""
 
 
 def see_tapes() -> None:

@@ -31,7 +31,9 @@ MOST_TRACES = 200
 
 
 class Observer:
-    """module: the TensorFlow module. wanted: tuilab's request to capture a tf.function at its next call."""
+    """The observer of one process. module: the TensorFlow module. wanted: tuilab's request to capture a
+    tf.function at its next call.
+    """
 
     def __init__(self, module: Any, settings: Settings, account: Account) -> None:
         folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep

@@ -75,7 +75,7 @@ class Quietly:
 
 
 class Windows:
-    """sessions, server: the program's own use of the profiler.
+    """Opens and closes the profiler's windows. sessions, server: the program's own use of the profiler.
 
     open: whether a window is open. step_key: identifies the steps in the window.
     """
@@ -171,7 +171,9 @@ class Windows:
         return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
 
     def after(self) -> float:
-        """Return the time at which to open the next window, given the cost of the windows so far."""
+        """Return the time at which to open the next window: later if the windows so far were expensive, never
+        if only one window is wanted.
+        """
         if self.process.settings.once:
             return float("inf")
         if self.process.settings.every:
