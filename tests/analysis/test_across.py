@@ -126,6 +126,20 @@ def test_sweeps_without_a_common_size_say_so():
     assert beside.arms == () and beside.left_out == 4
 
 
+def test_a_difference_that_another_process_may_cause_is_no_verdict():
+    one, near, far = (
+        measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.07e-3, 1.3e-3))
+    )
+    (arm,) = compare(one, near).arms
+    assert not arm.differs and arm.low > 1 and "cannot be told apart" in arm.sentence
+    assert "×" not in arm.sentence and across([one, near]).arms[0].figures[1].words == "cannot be told apart"
+    assert compare(one, near).note.endswith("Use --budget standard to measure in several processes.")
+    assert "1.30× slower" in compare(one, far).arms[0].sentence
+    one.workers = near.workers = 3
+    (arm,) = compare(one, near).arms
+    assert arm.differs and arm.sentence.endswith("× slower")
+
+
 def test_a_difference_between_single_processes_is_labelled_as_one():
     one, other, same = (
         measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.1e-3, 1e-3))
@@ -180,6 +194,15 @@ def test_the_brief_compares_arms_of_a_work_that_several_arms_did():
         state.apply(e.WorkKnown(run="r", arm=arm.id, point=0, work=Work(does=arm.variant)))
     found = brief(state)
     assert (found.fastest, found.next) == ("CPU graph mul", "CPU eager mul") and found.leads
+
+
+def test_the_brief_of_a_sweep_names_its_sizes_and_where_it_was_cut_short():
+    assert brief(swept(256, 1_048_576, 4096)).sizes == "256 to 1M samples"
+    state = begun([GRAPH], sizes=(256, 4096, 1_048_576))
+    assert brief(state).sizes == "none of 256 to 1M samples"
+    state.apply(e.Round(run="r", index=0, blocks=(e.Block(GRAPH.id, 0, 1, 1e-3),), elapsed_s=1.0))
+    assert brief(finish(state)).sizes == "256 samples of up to 1M"
+    assert brief(finish(measure(begun([GRAPH]), {GRAPH: 1e-3}))).sizes == ""
 
 
 @pytest.mark.parametrize("state", [RunState(), run_state(0)])

@@ -9,6 +9,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
+from tuilab.report.machines import machines_text
 
 CLAIM = Claim(text="fast", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
 
@@ -45,6 +46,17 @@ def test_a_run_becomes_one_summary_for_its_machine():
     assert found.on_cpu is not None and abs(found.on_cpu.median_s / 2e-3 - 1) < 0.02
     assert found.best == found.on_gpu
     assert msgspec.json.decode(found.parameters) == {"samples": 256, "frame_length": 256}
+
+
+def test_a_summary_of_a_disturbed_run_says_so():
+    state = measure(begun([GRAPH]), {GRAPH: 2e-3})
+    state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared"))
+    (found,) = machine_summaries(finish(state))
+    assert found.disturbed == "busy host"
+    (busy,) = compared([found])
+    assert machines_text([busy]).splitlines()[-1].endswith(f"{found.at[:10]}  busy host")
+    (quiet,) = machine_summaries(finish(measure(begun([GRAPH]), {GRAPH: 2e-3})))
+    assert quiet.disturbed == ""
 
 
 def test_a_run_without_figures_gives_no_summary():

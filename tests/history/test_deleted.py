@@ -35,6 +35,19 @@ def test_an_import_restores_a_deleted_run(data, tmp_path, count):
     store.close()
 
 
+def test_an_import_of_a_known_run_says_so_and_changes_nothing(data, tmp_path):
+    known, more = tmp_path / "known.jsonl", tmp_path / "more.jsonl"
+    write(known, regular_run(OTHER, 20))
+    write(more, regular_run(OTHER, 30))
+    assert here("history", "import", str(known)).stderr == "1 run imported\n"
+    before = here("history", "--json").stdout
+    again = here("history", "import", str(known))
+    said = f"run {OTHER[:8]} is already in the history; nothing changed\n"
+    assert (again.returncode, again.stderr) == (0, said)
+    assert here("history", "--json").stdout == before
+    assert here("history", "import", str(more)).stderr == "1 run imported\n", "it has more rounds"
+
+
 def test_rounds_left_by_the_worker_stay_deleted_and_can_be_restored(data):
     write(folder(data) / f"{RUN}{DONE}", regular_run(RUN, 60))
     done = here("history", "unattended")

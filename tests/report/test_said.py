@@ -182,6 +182,13 @@ def test_measured_and_unmeasured_claims_are_listed_together():
     ]  # fmt: skip
 
 
+def test_an_untestable_claim_is_not_counted_as_measured():
+    untestable = Statement(preset="x", text="the GPU wins", verdict="untestable", evidence="No GPU.")
+    assert replace(CHECK, statements=[untestable]).summary() == "0 of 1 measured; 1 untestable here"
+    both = replace(CHECK, statements=[*CHECK.statements, untestable])
+    assert both.summary() == "1 of 3 measured: 1 confirmed; 1 untestable here"
+
+
 def test_the_axes_of_a_picture_are_printed():
     assert limits(PlotAxis(), [10.0, 10.0]) == (9.5, 10.5) and linear(300.0, 900.0, 5) == [
         400.0,
@@ -240,10 +247,10 @@ def test_one_preset_on_several_machines_is_printed():
     )  # fmt: skip
     assert [re.split(r"   *", line.strip()) for line in machines_text([found]).splitlines()] == [
         ["stft, samples 4096: 3 machines"],
-        ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow"],
-        ["a", "483.0 µs", "2.0 ms", "CPU graph", "4,096", "✓✗", "2.21.0"],
-        ["b", "–", "2.0 ms", "GPU graph", "none", "✓✗", "2.21.0", "! TensorFlow"],
-        ["c", "–", "–", "–", "✓✗", "2.21.0"],
+        ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", "measured"],
+        ["a", "483.0 µs", "2.0 ms", "CPU graph", "4,096", "✓✗", "2.21.0", "2026"],
+        ["b", "–", "2.0 ms", "GPU graph", "none", "✓✗", "2.21.0", "2026", "! TensorFlow"],
+        ["c", "–", "–", "–", "✓✗", "2.21.0", "2026"],
         ["≠ the fastest: CPU here"],
     ]
 

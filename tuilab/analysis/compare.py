@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.ratios import ALIKE, RatioEstimate
 from tuilab.analysis.reading import (
     AxisValues,
     emulated_sentence,
@@ -29,6 +29,7 @@ ONLY_DEVICE = "no arm was measured in both runs: the compared arms differ in the
 NO_MATCH = "nothing to compare: no arm of one run matches an arm of the other, except for the device"
 
 SAME = "within the noise"
+LIKE_PROCESSES = "cannot be told apart"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Flags of a run that concern the machine rather than the measured code."""
 
@@ -40,7 +41,8 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
 
     ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
     parameter that either run sweeps; empty if neither does. differs: True if the two intervals of the medians
-    do not overlap, so the runs differ by more than their noise.
+    do not overlap, so the runs differ by more than their noise. If a run had a single process, they must also
+    be further apart than two processes can be (`ALIKE`).
     """
 
     arm: str
@@ -121,6 +123,7 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
     """Return the arms that both runs measured, at each common size. names: the parameters whose values
     identify a size.
     """
+    alone = min(first.workers, second.workers) < 2
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
     return tuple(
@@ -128,12 +131,13 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
         for identity, arm in first.arms.items()
         for place in common
         if (other := second.arms.get(identity)) is not None
-        and (found := _at(place, arm, here[place], other, there[place])) is not None
+        and (found := _at(place, arm, here[place], other, there[place], alone)) is not None
     )
 
 
 def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
     """Compare the arms that differ only in their device."""
+    alone = min(first.workers, second.workers) < 2
     here, there = places(first, names), places(second, names)
     return tuple(
         found
@@ -141,31 +145,36 @@ def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple
         for other in second.arms.values()
         if msgspec.structs.replace(arm.arm, device=other.arm.device) == other.arm
         for place in ordered([place for place in here if place in there])
-        if (found := _at(place, arm, here[place], other, there[place])) is not None
+        if (found := _at(place, arm, here[place], other, there[place], alone)) is not None
     )
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """Return a note that the intervals do not cover the variation between processes; "" if no arm differs, or
-    if both runs measured several processes.
+    """Return a note that the intervals do not cover the variation between processes; "" if all intervals
+    overlap, or if both runs measured several processes.
     """
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
-    if not alone or not any(arm.differs for arm in arms):
+    if not alone or all(arm.low <= 1 <= arm.high for arm in arms):
         return ""
     return ONE_PROCESS.format("Each run was" if len(alone) > 1 else f"The {alone[0]} run was")
 
 
-def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int) -> ArmComparison | None:
+def _at(
+    place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int, alone: bool
+) -> ArmComparison | None:
+    """Compare an arm in two runs at a size. alone: whether a run had a single process."""
     a, b = estimate_at(arm, here), estimate_at(other, there)
     if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
         return None
     if min(a.low, b.low) <= 0:
         return None
-    differs = a.high < b.low or b.high < a.low
-    ratio = b.median / a.median
+    ratio, nearest = b.median / a.median, max(b.low / a.high, a.low / b.high)
+    differs = nearest > (ALIKE if alone else 1)
     more, less = (b, a) if ratio > 1 else (a, b)
     times = quotient(more.median, more.half_width, less.median, less.half_width)
     text = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
+    if nearest > 1 and not differs:
+        text = f"{LIKE_PROCESSES}, because two processes of the same code may differ as much"
     shown = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
@@ -219,8 +228,8 @@ def disturbed(state: RunState) -> list[str]:
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An arm in one run: its median and 95% interval in seconds per call.
 
-    ratio: its median over that of the base run; low, high: bounds; differs: True if the two intervals do not
-    overlap. These are None in the base run itself, and if the arm has no interval.
+    ratio: its median over that of the base run; low, high: bounds; differs: as in `ArmComparison`.
+    These are None in the base run itself, and if the arm has no interval.
     """
 
     median_s: float
@@ -244,7 +253,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         if self.ratio is None:
             return ""
         if not self.differs:
-            return SAME
+            apart = self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+            return LIKE_PROCESSES if apart else SAME
         ratio = RatioEstimate(self.ratio, self.low, self.high, 0)
         return f"{ratio.words} slower" if self.ratio > 1 else f"{ratio.turned.words} faster"
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from tuilab.analysis.compare import DISTURBED
+from tuilab.analysis.confidence import SHORT
 from tuilab.analysis.reading import estimate_at, family_of, measured, summary_point
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.verdicts import by_host, judge
@@ -68,6 +70,7 @@ def _machine_summary(
         crossed=_crossed(state) if alone else None,
         claims=digest(claims),
         verdicts=tuple(judge(claim, state).verdict for claim in claims),
+        disturbed=", ".join(SHORT[flag] for flag in DISTURBED if any(f.code == flag for f in state.flags)),
     )
 
 

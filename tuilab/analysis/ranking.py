@@ -1,6 +1,7 @@
 """Ranks the arms of a run: fastest, tied or too noisy to compare. The words are in `analysis.answer`."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from tuilab.analysis.reading import (
@@ -13,11 +14,14 @@ from tuilab.analysis.reading import (
     has_gpu,
     name_of,
     summary_point,
+    value_at,
 )
 from tuilab.analysis.statistics import MIN_SAMPLES
+from tuilab.analysis.words import listed, on_axis, size
 from tuilab.model.account import COPIES, NOT_KNOWN, Part
 from tuilab.model.brief import Brief
 from tuilab.model.run import ArmState, RunState
+from tuilab.model.scenario import Axis
 
 LEAST = 1.005
 """A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
@@ -153,14 +157,15 @@ def brief(state: RunState) -> Brief:
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""
+    sizes = measured_range(state)
     works = list(comparable(state, point))
     arms = next((arms for arms in works if len(arms) > 1), works[0] if works else [])
     if not arms:
-        return Brief(state.rounds, swept=swept)
+        return Brief(state.rounds, swept=swept, sizes=sizes)
     estimate = estimate_at(arms[0], point)
     assert estimate is not None
     if len(arms) == 1:
-        return Brief(state.rounds, name_of(arms[0], point), estimate.median, swept=swept)
+        return Brief(state.rounds, name_of(arms[0], point), estimate.median, swept=swept, sizes=sizes)
     other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
     second = (other or arms[1:])[0]
     ratio = compare(second, arms[0], point)
@@ -174,4 +179,28 @@ def brief(state: RunState) -> Brief:
         low=low,
         high=high,
         swept=swept,
+        sizes=sizes,
     )
+
+
+def measured_range(state: RunState) -> str:
+    """Return the measured sizes of a sweep, such as `256 to 1M samples`; "" without a sweep.
+
+    If a sweep was cut short: `256 to 4,096 samples of up to 1M`, or `none of 256 to 1M samples`.
+    """
+    begun = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
+    return listed([_range(state, axis, begun) for axis in state.sweep.axes]) if state.sweep else ""
+
+
+def _range(state: RunState, axis: Axis, begun: AbstractSet[int]) -> str:
+    name = axis.parameter
+    done = [v for p in state.points if p.index in begun and type(v := value_at(state, p, name)) is int]
+    if not done:
+        return f"none of {on_axis(name, _ends(axis.values))}"
+    more = f" of up to {size(max(axis.values))}" if max(done) < max(axis.values) else ""
+    return f"{on_axis(name, _ends(done))}{more}"
+
+
+def _ends(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return size(low) if low == high else f"{size(low)} to {size(high)}"

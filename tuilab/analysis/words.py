@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tuilab.model.quantity import as_shown, digits_for, prefixed, significant
+from tuilab.model.quantity import as_shown, digits_for, prefixed, significant, suffixed
 from tuilab.model.quantity import plural as plural  # re-exported until all packages import it from there
 from tuilab.model.sanitize import sanitize_line
 
@@ -37,9 +37,11 @@ def percent(share: float) -> str:
 
 
 def size(value: float, half_width: float | None = None) -> str:
-    """Format a size on a sweep's axis: `1,024`, `262 k`. half_width: show only as many digits as this
-    uncertainty allows.
+    """Format a size on a sweep's axis: `1,024`, `150 k`; a large power of two as on the slider, `256k`, `1M`.
+    half_width: show only as many digits as this uncertainty allows.
     """
+    if half_width is None and value >= 100_000 and value == int(value) and int(value).bit_count() == 1:
+        return suffixed(int(value))
     digits = digits_for(value, half_width)
     if value < (100_000 if half_width is None else 10_000):
         return f"{value:,.0f}" if half_width is None else significant(value, digits)

@@ -11,7 +11,7 @@ from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import emit, open_history
 from tuilab.cli.options import columns
 from tuilab.cli.said import tell
-from tuilab.lab.history import History, is_full
+from tuilab.lab.history import History, imported, is_full
 from tuilab.model import moments
 from tuilab.model.errors import InputError
 from tuilab.model.moments import when
@@ -56,18 +56,20 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
         return
     with open_history() as kept:
         titles = {p.name: p.title for p in catalogue.load().presets} if search else {}
-        lines = kept.runs(search, limit, titles)
+        entries = kept.entries(search, limit, titles)
     if as_json:
-        emit(lines)
+        emit([entry.line for entry in entries])
         return
-    if not lines:
+    if not entries:
         click.echo("no runs yet" if not search else f"no run has {search!r}", err=True)
-    for line in lines:
+    for entry in entries:
+        line = entry.line
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
         status = line.status or "not finished"
         name = line.preset or line.workload
         text = f"{line.run[:8]}  {when(line.at)}  {name:<20}  {status:<9}"
-        echo_line(text, f"{line.answer} {marks}".strip())
+        sizes = f"{entry.brief.sizes}: " if entry.brief is not None and entry.brief.sizes else ""
+        echo_line(text, f"{sizes}{line.answer} {marks}".strip())
 
 
 ROOM = 120
@@ -292,10 +294,13 @@ def save(run: str, file: Path) -> None:
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
-    """Import runs from FILE, written by `save` on any machine."""
+    """Import runs from FILE, written by `save` on any machine.
+
+    Exits with 0 even if the history contains all of them already.
+    """
     with open_history() as kept:
         runs = kept.import_file(file)
-    click.echo(f"{plural(len(runs), 'run')} imported", err=True)
+    click.echo(imported(runs).removesuffix("."), err=True)
 
 
 @history.command()

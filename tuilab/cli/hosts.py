@@ -28,7 +28,7 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
     """One machine in the comparison of a preset, for scripts. unlike: its software versions that differ from
-    those of most other machines.
+    those of most other machines. disturbed: why its figures are doubtful, such as `busy host`; "" if they are not.
     """
 
     machine: str
@@ -47,6 +47,7 @@ class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
     fastest: str
     crossover: CrossoverLine | None
     verdicts: tuple[str, ...]
+    disturbed: str = ""
 
 
 class ComparedPreset(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +73,7 @@ def hosts(words: str, as_json: bool) -> None:
     """Compare the machines in the history, preset by preset.
 
     Runs on other machines come from --host, --on, or `tuilab history import`. Uses the latest run of each
-    preset on each machine.
+    preset on each machine; the last column tells if the machine was busy.
     """
     with open_history() as kept:
         machine_summaries, problem = kept.machines(_at)
@@ -123,6 +124,7 @@ def _row(row: Row) -> MachineRow:
         fastest=best.label if best else "",
         crossover=_crossover(row),
         verdicts=s.verdicts,
+        disturbed=s.disturbed,
     )
 
 

@@ -170,5 +170,5 @@ def _current_summary(brief: Any, rounds: int) -> Brief | None:
         return None
     if found.rounds != rounds:
         return None
-    texts = {"fastest": found.fastest, "next": found.next, "swept": found.swept}
+    texts = {"fastest": found.fastest, "next": found.next, "swept": found.swept, "sizes": found.sizes}
     return msgspec.structs.replace(found, **{name: sanitize_line(text, 100) for name, text in texts.items()})

@@ -18,8 +18,8 @@ BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 
 def import_file(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
-) -> list[str]:
-    """Add the runs of a recording to the store; return their ids.
+) -> dict[str, bool]:
+    """Add the runs of a recording to the store; return their ids, each with True if the store gained from it.
 
     If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
     is restored. at: called with the number of events read; if it raises, the import is cancelled and
@@ -37,13 +37,12 @@ def import_file(
                 staged[run].add(event)
         if not staged:
             raise InputError(str(file), "a file without a run", "a recording with at least one run")
-        for some in staged.values():
-            some.finish(file.name)
+        changed = {run: some.finish(file.name) for run, some in staged.items()}
     except BaseException:
         for some in staged.values():
             some.drop()
         raise
-    return list(staged)
+    return changed
 
 
 def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
@@ -82,8 +81,10 @@ class _Staged:
         self._next += len(self._lines)
         self._lines = []
 
-    def finish(self, source: str) -> None:
+    def finish(self, source: str) -> bool:
+        """Write the rest of the run; return False if the store had all of it already."""
         run = self._started.run
+        hidden = not self._new and self._store.deleted(run)
         if self._new:
             self._write()
             self._store.unstage(run)
@@ -92,10 +93,11 @@ class _Staged:
             gained = _take(self._store, self._events)
             self._store.unstage(run)
             if not gained:
-                return
+                return hidden
         if self._ended is not None:
             self._store.conclude(run, self._ended.status, "")
         self._store.came_from(run, source)
+        return True
 
     def drop(self) -> None:
         if self._new:

@@ -140,6 +140,12 @@ class History:
         """
         return self.store.runs(search, limit, titles=titles)
 
+    def entries(
+        self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Entry]:
+        """List the same runs with their parameters and summaries."""
+        return browse.page(self.store, search, titles=titles, limit=limit)
+
     def find(self, start: str) -> RunLine:
         """Find the run whose id starts with `start`; `last` is the newest. Raises InputError."""
         if start == "last" and (line := self.store.last()):
@@ -238,16 +244,19 @@ class History:
         """Write a run's events to `file`, for import or replay. Raises InputError and OSError."""
         write_recording(file, self.store.events(self.find(start).run))
 
-    def import_file(self, file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
-        """Import the runs in a recording and compute their results; return their ids.
+    def import_file(
+        self, file: Path, at: Callable[[int, int], None] = lambda done, total: None
+    ) -> dict[str, bool]:
+        """Import the runs in a recording and compute their results; return their ids, each with True if the
+        history gained from it.
 
         at: called with the number of runs done and their total. Raises InputError.
         """
         from tuilab.lab.results import work_out
 
         runs = import_file(self.store, file, at)
-        for run in runs:
-            if line := self.store.line(run):
+        for run, changed in runs.items():
+            if changed and (line := self.store.line(run)):
                 work_out(self.store, run, claims_of(line.preset))
         return runs
 
@@ -569,8 +578,17 @@ def take_in(history: History, file: Path, going: CancellableProgress) -> str:
     """Import a recording. Raises Stopped, and the errors of `History.import_file`."""
     before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
     try:
-        found = len(history.import_file(file, going.at))
+        return f"{name}: {imported(history.import_file(file, going.at))}"
     except Stopped:
         new = browse.extent(history.store).runs - before
         raise Stopped(f"{name}: stopped; {plural(new, 'run')} imported.") from None
-    return f"{name}: {plural(found, 'run')}, {browse.extent(history.store).runs - before} of them new."
+
+
+def imported(runs: Mapping[str, bool]) -> str:
+    """Describe an import. runs: ids, each with True if the history gained from it."""
+    known = [run[:8] for run, changed in runs.items() if not changed]
+    if len(known) < len(runs):
+        more = f", {len(known)} already in the history" if known else ""
+        return f"{plural(len(runs) - len(known), 'run')} imported{more}."
+    which = f"run {known[0]} is" if len(known) == 1 else f"all {len(known)} runs are"
+    return f"{which} already in the history; nothing changed."

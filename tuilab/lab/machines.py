@@ -86,5 +86,11 @@ def about(line: MachineLine) -> str:
     """
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
-    parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]
+    parts = [
+        *line.disagreements,
+        s.disturbed,
+        unlike,
+        ", ".join(s.gpus) or s.cpu,
+        f"{s.at[:10]}, run {s.run[:8]}",
+    ]
     return "; ".join(part for part in parts if part)

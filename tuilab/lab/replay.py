@@ -254,7 +254,7 @@ def load(store: Store, name: str) -> Replay:
     else:
         # Use a store in memory, which keeps many rounds in little space.
         store = Store.in_memory("a recording is played")
-        run = import_file(store, expanded(name))[0]
+        run = next(iter(import_file(store, expanded(name))))
     try:
         replay = Replay(store.parts(run), saved=name.startswith(RUN))
     except sqlite3.Error as error:

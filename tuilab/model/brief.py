@@ -9,7 +9,7 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     the fastest arm on the other kind of device, if one was measured. median_s: seconds per call of the
     fastest. ratio, low, high: time of `next` divided by that of `fastest`, paired by round, with its 95%
     interval; below 1 if the rounds contradict the medians. swept: the parameters of a sweep, such as
-    "samples, frame length", or "".
+    "samples, frame length", or "". sizes: their measured range, such as "256 to 1M samples", or "".
     """
 
     rounds: int
@@ -20,6 +20,7 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     low: float | None = None
     high: float | None = None
     swept: str = ""
+    sizes: str = ""
 
     @property
     def leads(self) -> bool:

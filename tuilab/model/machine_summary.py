@@ -54,6 +54,8 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A digest of the claims' texts."""
     verdicts: tuple[VerdictWord, ...] = ()
     """The verdict of each claim, in order."""
+    disturbed: str = ""
+    """Why the figures may be wrong, such as `busy host`; "" if the machine was quiet."""
 
     @property
     def best(self) -> Best | None:

@@ -148,16 +148,17 @@ def status(entry: Entry) -> str:
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the parameters that differ from the defaults; all parameters if the defaults are unknown. Omits
-    swept parameters, because a sweep ignores the slider's value.
+    """Return the sizes of a sweep, and the parameters that differ from the defaults; all parameters if the
+    defaults are unknown. Omits swept parameters, because a sweep ignores the slider's value.
     """
     known: Mapping[str, Any] = usual or {}
     swept = entry.brief.swept.split(", ") if entry.brief else ()
-    return " ".join(
+    fixed = [
         f"{n}={typed(v)}"
         for n, v in entry.parameters.items()
         if known.get(n) != v and n.replace("_", " ") not in swept
-    )
+    ]
+    return " ".join([*filter(None, [entry.brief.sizes if entry.brief else ""]), *fixed])
 
 
 def fastest(entry: Entry) -> str:

@@ -63,11 +63,13 @@ class FactCheck(msgspec.Struct, kw_only=True):
         return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
-        """Return a summary such as `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
+        """Return a summary such as `3 of 6 measured: 1 confirmed, 2 refuted; 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
-        counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
-        sentence = f"{len(words)} of {len(self.statements)} measured"
-        return f"{sentence}: {', '.join(counts)}" if counts else sentence
+        untestable = words.count("untestable")
+        counts = [f"{words.count(w)} {w}" for w in VERDICTS if w in words and w != "untestable"]
+        sentence = f"{len(words) - untestable} of {len(self.statements)} measured"
+        sentence += f": {', '.join(counts)}" * bool(counts)
+        return f"{sentence}; {untestable} untestable here" if untestable else sentence
 
 
 def stamp(check: FactCheck) -> str:

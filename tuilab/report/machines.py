@@ -10,11 +10,12 @@ from tuilab.model.verdicts import EMULATED, VERDICTS
 from tuilab.report.rows import wrapped
 from tuilab.report.text import columns
 
-HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", ""]
+HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow", "measured", ""]
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return the machines and disagreements of each preset. `!` marks different software versions.
+    """Return the machines and disagreements of each preset, with the day of each machine's latest run, and
+    what disturbed it. `!` marks different software versions.
 
     most: maximum columns, 0 for no limit.
     """
@@ -46,7 +47,8 @@ def cells(row: Row) -> list[str]:
         crossover(s.crossed),
         verdict_marks(s),
         s.tensorflow,
-        "! " + ", ".join(row.unlike) if row.unlike else "",
+        s.at[:10],
+        ", ".join(filter(None, ["! " + ", ".join(row.unlike) if row.unlike else "", s.disturbed])),
     ]
 
 

@@ -188,7 +188,7 @@ class About(LineWidget):
         ]
         note = [line for part in entry.line.note.splitlines() for line in wrap(part, width - 6)]
         if height - len(lines) > 1 or not note:
-            values = " ".join(f"{name}={value}" for name, value in entry.parameters.items())
+            values = changed(entry, None)
             if values:
                 lines.append((("with ", MUTED), (fit(values, width - 5), MUTED)))
         room = max(0, height - len(lines))

@@ -32,6 +32,8 @@ def machines_table() -> Table[MachineLine]:
         Column("fastest", lambda line: fastest(line.row.summary), most=22, drop=1),
         Column("crossover", lambda line: crossover(line.row.summary.crossed), align="right", drop=3),
         Column("claims", lambda line: verdict_marks(line.row.summary), drop=2),
+        Column("disturbed", lambda line: line.row.summary.disturbed, most=28, sparse=True,
+               style=lambda _: WARN),
         Column("≠", lambda line: "≠" if line.disagreements else "", width=1, style=lambda _: WARN),
         Column("TensorFlow", lambda line: line.row.summary.tensorflow, drop=4,
                style=lambda line: WARN if line.row.unlike else MUTED),
@@ -57,8 +59,9 @@ class MachinesScreen(Page[None]):
 
 Every machine with runs in the history, preset by preset: the fastest arm on the CPU and on the GPU, the size
 at which one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines
-disagree; the last line shows the disagreement. Different software is highlighted. **{table.filter}** filters,
-**{table.order}** sorts by the next column.
+disagree; the last line shows the disagreement. **disturbed** shows why a machine's latest run is doubtful, such
+as *busy host*. Different software is highlighted. **{table.filter}** filters, **{table.order}** sorts by the
+next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }
