@@ -340,6 +340,11 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     said = answer(finish(state))
     assert re.search(r"1\.[789]\d*× faster than eager \[1.* [12].*\]\. On the CPU 4", said), said
     assert "; the quotient of the medians is 1.20×, because they mix rounds of different speed" in said, said
+    for arm, count in ((EAGER, 43), (GRAPH, 5)):
+        node = e.Node("n", "Mul", "CPU:0", kind="op", count=count)
+        state.apply(e.Placement(run="r", arm=arm.id, nodes=(node,)))
+    order = r"against \S+ ms \[.*\]: it launches 5 ops instead of 43; the quotient of the medians is 1.20×, because"
+    assert re.search(order, answer(state)), "the reason follows what it explains"
     plain = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 3e-3, GRAPH: 1e-3})))
     assert "the quotient of the medians" not in plain and "3.00× faster than eager [" in plain
 

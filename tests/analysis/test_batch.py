@@ -58,6 +58,8 @@ def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason()
             fit("CPU:0", "inference", 65_536, ended_by="maximum", source="shapes"),
             fit("GPU:0", "inference", 900),
             fit("GPU:0", "training", 400),
+            fit("GPU:1", "inference", 65_536, ended_by="maximum"),
+            fit("GPU:1", "training", 400),
         ]
     )
     assert told == [
@@ -65,4 +67,6 @@ def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason()
         "memory, estimated from tensor shapes.",
         "On GPU:0, batches of up to 900 (inference) and 400 (training) fit into the 4.00 GB of free memory, "
         "as measured. Larger batches do not fit.",
+        "On GPU:1, batches of up to 65,536 (inference, the largest batch on the slider) and 400 (training) fit "
+        "into the 4.00 GB of free memory, as measured.",
     ]

@@ -202,6 +202,11 @@ def test_a_slow_first_call_is_reported() -> None:
     state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=2.0, second_s=1e-4))
     (one,) = found(state, "first-call")
     assert one.message == "The first call of CPU xla took 2.00 s, as long as 20 k later calls."
+    assert one.remedy.endswith(": each new combination is compiled again.")
+    graph = measure(begun([GRAPH]), {GRAPH: 1e-4})
+    graph.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=0, first_s=2.0, second_s=1e-4))
+    (one,) = found(graph, "first-call")
+    assert one.remedy.endswith(": without an input_signature, each new combination is traced again.")
     soon = measure(begun([XLA]), {XLA: 1e-4})
     soon.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=0.05, second_s=1e-4))
     assert not found(soon, "first-call")

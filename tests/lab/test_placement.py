@@ -55,6 +55,14 @@ def test_the_title_counts_in_words():
     assert str(PlacementRows(state)) == "Placement: 4,001 ops, 2 copies, 76 folded"
 
 
+def test_the_ops_of_several_arms_are_named_as_such():
+    """A call of the eager arm runs 43 ops; 48 alone would contradict the answer."""
+    state = run_state(1)
+    for arm, count in ((ARMS[0], 43), (ARMS[4], 5)):
+        state.apply(Placement(run="r1", arm=arm.id, nodes=(Node("n", "Mul", "CPU:0", count=count),)))
+    assert str(PlacementRows(state)) == "Placement of 2 arms: 48 ops"
+
+
 def test_rows_are_grouped_by_device_and_reason_with_counts():
     state = run_state(1)
     lost = [Node(f"n{i}", "MatMul", "CPU:0", reason="no GPU is visible", count=2) for i in range(2_001)]

@@ -187,6 +187,7 @@ async def test_the_answer_is_hidden_until_the_guess(tmp_path, size):
         assert "measures automatically in" in text(app)
         await press(pilot, app, "1")
         assert "Measuring" in text(app) and "confirmed" not in text(app) and "✓" not in text(app)
+        assert "guess first" not in text(app), "the guess has been made"
         app.runner.let_go()
         await rest(pilot, app)
         assert "Right; 1 of 1. Confirmed" in text(app) and "✓ confirmed" in text(app)

@@ -276,11 +276,13 @@ def _next(ranking: Ranking, point: int) -> str:
         return ""
     apart = by_rounds(found, arm, arms[0], point)
     than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
-    ratio = f", {found.words} slower{than} {found.span}".rstrip() + apart
+    ratio = f", {found.words} slower{than} {found.span}".rstrip()
     vague = found.interval is not None and not found.is_informative
-    sentence = f"{name_of(arm, point)} {timing(arm, point)}{'' if vague else ratio}"
     share = copying(arm, point)
-    return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
+    copies = f"; {percent(share)} of it is copying" if share >= COPYING else ""
+    return (
+        f"{name_of(arm, point)} {timing(arm, point)}{'' if vague else ratio}{copies}{'' if vague else apart}."
+    )
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
@@ -305,31 +307,33 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
             f"{'So far eager' if state.running else 'Eager'} is {ratio.turned.words} faster than {what}"
         )
         return f"{eager_is} {ratio.turned.span}. {_against(eager, graph, point)}{apart}."
-    ops = _ops(state, eager, graph, point)
-    return (
-        f"{lead} is {ratio.words} faster than eager {ratio.span}. {_against(graph, eager, point)}{apart}{ops}"
-    )
+    ops = _ops(state, eager, graph, point, apart)
+    return f"{lead} is {ratio.words} faster than eager {ratio.span}. {_against(graph, eager, point)}{ops}"
 
 
 def _against(one: ArmState, other: ArmState, point: int) -> str:
     return f"On the CPU {timing(one, point)} against {timing(other, point)}"
 
 
-def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
-    """Explain why a graph is faster: how many fewer ops it launches, and whether a GPU could run them."""
+def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int, apart: str) -> str:
+    """Explain why a graph is faster: how many fewer ops it launches, and whether a GPU could run them.
+
+    apart: the clause about the quotient of the medians, which follows the reason.
+    """
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
-        return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
+        fewer = f": it launches one program instead of {plural(many, 'op')}" if after and many > 1 else ""
+        return f"{fewer}{apart}."
     # Launching slightly fewer ops does not explain the speedup, but launching at most half as many may.
     if after and many >= 2 * left:
         lead = ":"
     else:
         saved = _describe_saving(eager, graph, point)
         if not after or many <= left:
-            return f": {saved}." if saved else "."
+            return f": {saved}{apart}." if saved else f"{apart}."
         lead = f": {saved};" if saved else ";"
-    text = f"{lead} it launches {launches(graph, point)} instead of {many:,}."
+    text = f"{lead} it launches {launches(graph, point)} instead of {many:,}{apart}."
     if _has_gpu_kernels(state, graph, after):
         which = "Both" if left == 2 else f"All {left}"
         text += f" {which} have GPU kernels." if left > 1 else " It has a GPU kernel."

@@ -42,6 +42,15 @@ HOW = {
 }
 
 
+LARGEST = "the largest batch on the slider"
+
+
+def _in_brackets(*words: str) -> str:
+    """Return ` (inference, the largest batch on the slider)`; "" without words."""
+    inner = ", ".join(filter(None, words))
+    return f" ({inner})" if inner else ""
+
+
 def fitting(fits: Sequence[Fit]) -> list[str]:
     """Return one sentence per device, with the largest batch of each variant and the reason why the search
     ended.
@@ -51,8 +60,8 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
         own = [fit for fit in fits if fit.device == device]
         alike = len({(fit.batch, fit.ended_by) for fit in own}) == 1
         shown = [
-            f"{fit.batch:,}{'' if alike or not fit.variant else f' ({fit.variant})'}"
-            + (" (the largest batch on the slider)" if fit.ended_by == "maximum" else "")
+            f"{fit.batch:,}"
+            + _in_brackets("" if alike else fit.variant, LARGEST if fit.ended_by == "maximum" else "")
             for fit in own[: 1 if alike else None]
         ]
         about = "about " if any(fit.source == "shapes" for fit in own) else ""

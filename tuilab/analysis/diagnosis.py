@@ -406,9 +406,12 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
         return
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
     text += f"{size(first / found.median, first / found.median / 10)} later calls."
-    remedy = (
-        "Call it once before timing, and keep shapes and dtypes fixed: each new combination is traced again."
-    )
+    # A function with an input_signature is traced once, but XLA compiles even such a function for each shape.
+    if arm.arm.mode == "xla":
+        again = "each new combination is compiled again"
+    else:
+        again = "without an input_signature, each new combination is traced again"
+    remedy = f"Call it once before timing, and keep shapes and dtypes fixed: {again}."
     yield Diagnosis("first-call", text, remedy, "note", arm.arm.id)
 
 

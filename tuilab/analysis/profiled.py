@@ -112,7 +112,7 @@ def _overhead(profile: Profile) -> Iterator[str]:
     text = f"{percent(around)} of the {'eager ' if eager else ''}time goes to {what}, for {ops}"
     computing = time_in(profile, "compute")
     if computing > 0:
-        text += f" that compute for {shown(computing)}"
+        text += f" that compute{'s' * ops.startswith('1 ')} for {shown(computing)}"
     if around >= LAUNCH_HIGH:
         text += "; one graph would remove most of it" if eager else "; more work per call would hide it"
     yield text + "."

@@ -117,7 +117,8 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     name = max(parts, key=lambda key: parts[key])
     if not parts[name]:
         return f"{what}."
-    text = f"{what}: on this host's processor it will be bound by {name} (at least {seconds(parts[name])})"
+    # Only a measurement can tell what a call is bound by.
+    text = f"{what}: on this host's processor it takes at least {seconds(parts[name])} ({name})"
     done = found.work_s
     if name == "starting the call" and done:
         text += f"; the work itself needs {seconds(done)}"

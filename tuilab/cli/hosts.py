@@ -28,7 +28,7 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
     """One machine in the comparison of a preset, for scripts. unlike: its software versions that differ from
-    those of most other machines. disturbed: why its figures are doubtful, such as `busy host`; "" if they are not.
+    those of most other machines. disturbed: why its figures are doubtful (`busy host`), or "".
     """
 
     machine: str

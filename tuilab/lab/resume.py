@@ -135,14 +135,19 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
     )
 
 
-def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
+def describe_rest(
+    request: Measure, half_width: float | None, machine: Machine, import_s: float = IMPORT_S
+) -> str:
     """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
 
-    Returns `closer to ± 2% …` if the precision takes more processes than can be added at once.
+    half_width: the run's half-width now, relative to its median. Returns `about ± 10%` if the precision takes
+    more processes than can be added at once; an interval narrows with the square root of their number.
     """
     how_long = rough(further_s(request, machine, import_s))
-    nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
-    return f"{nearer}± {percent(request.budget.precision)} in about {how_long}"
+    reached = (half_width or 0.0) * math.sqrt(request.worker / request.budget.workers)
+    short_of = reached > request.budget.precision
+    precision = f"about ± {percent(reached)}" if short_of else f"± {percent(request.budget.precision)}"
+    return f"{precision} in about {how_long}"
 
 
 def check_code(state: RunState) -> None:

@@ -386,9 +386,9 @@ class LabState:
     @property
     def undecided(self) -> str:
         """Why the run on the screen cannot decide its preset's claims; "" if it can."""
-        if self.guessing:
+        if self.guessing and not self.running:
             return "guess first"
-        if self.shown.running:
+        if self.guessing or self.shown.running:
             return "decided when the run ends"
         if self.stale or (self.settings is not None and not self.settings.original):
             return "not the document's"

@@ -220,7 +220,9 @@ def describe_continuation(lab_state: LabState) -> str:
         left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
         left += [f"{rough} imprecise {'size' if rough == 1 else 'sizes'}"] if rough else []
         return f"{{run}} measures {' and '.join(left)}"
-    return f"{{run}} continues: {describe_rest(more, machine, lab_state.import_s)}"
+    result = lab_state.result()
+    reached = result.confidence.half_width if result is not None and result.confidence is not None else None
+    return f"{{run}} continues: {describe_rest(more, reached, machine, lab_state.import_s)}"
 
 
 def _next(lab_state: LabState, newcomer: bool) -> str:

@@ -83,7 +83,8 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
     summary = [MOVED.format(settings.moved)] * bool(settings.moved) + preset.summary.strip().splitlines()
     if lab_state.guessing:
         about = section("What it measures", summary)
-        asks = section("Claim", ["In the demo, guess first, then see the result here."])
+        first = "In the demo, guess first, then see the result here."
+        asks = section("Claim", ["The result appears here after the run." if lab_state.running else first])
         return [*_place(preset), *asks, *about]
     own = preset.advice.strip().splitlines()
     advised = [f"→ {line}" for line in advice(result)] if result else []

@@ -178,15 +178,17 @@ class PlacementRows(Sequence[PlacementRow]):
         return max(at.values(), key=Counter.total, default=Counter())
 
     def __str__(self) -> str:
-        """`Placement: 4 ops, 2 copies, 76 folded`."""
+        """`Placement of 2 arms: 48 ops, 2 copies, 76 folded`; a call of one arm runs fewer ops."""
         counts, words = self.counts(), {**KINDS, "folded": ("folded", "folded")}
         parts = [
             f"{counts[kind]:,} {one if counts[kind] == 1 else more}"
             for kind, (one, more, *_) in words.items()
             if counts[kind]
         ]
-        a_size = " at each size" if len(set(self._points)) > 1 else ""
-        return f"Placement{a_size}: {', '.join(parts)}" if parts else "Placement"
+        many = len({arm for arm, *_ in self._parts})
+        of = f" of {many} arms" if many > 1 else ""
+        of += " at each size" if len(set(self._points)) > 1 else ""
+        return f"Placement{of}: {', '.join(parts)}" if parts else "Placement"
 
 
 def has_moved(row: PlacementRow) -> bool:

@@ -59,9 +59,9 @@ class MachinesScreen(Page[None]):
 
 Every machine with runs in the history, preset by preset: the fastest arm on the CPU and on the GPU, the size
 at which one overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines
-disagree; the last line shows the disagreement. **disturbed** shows why a machine's latest run is doubtful, such
-as *busy host*. Different software is highlighted. **{table.filter}** filters, **{table.order}** sorts by the
-next column.
+disagree; the last line shows the disagreement. **disturbed** shows why a machine's latest run is doubtful,
+such as *busy host*. Different software is highlighted. **{table.filter}** filters, **{table.order}** sorts by
+the next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }
