@@ -187,7 +187,12 @@ def test_the_first_window_of_each_kind_of_step_is_read_at_once(
     yet, so a second window of the same kind must wait.
     """
     opened = list[float]()
-    monkeypatch.setattr("tuilab.lab.watch.look", lambda data, usual: opened.append(float(data)) or Seen())
+
+    def look(data: bytes, usual: float) -> Seen:
+        opened.append(float(data))
+        return Seen()
+
+    monkeypatch.setattr("tuilab.lab.watch.look", look)
     monkeypatch.setattr("tuilab.lab.watch.process_time", lambda: float(len(opened)))
     watched = Watched(("python",))
     for number, step in enumerate((1, 1, 7, 7)):
@@ -220,3 +225,27 @@ def test_windows_without_a_whole_step_are_not_read(tmp_path: Path) -> None:
     read = {window for window, _ in process.windows}
     assert read and any(not window.steps for window in process.opened)
     assert read == {window for window in process.opened if window.steps}
+
+
+REBUILT = """
+import tensorflow as tf
+
+def work(x):
+    return tf.reduce_sum(x @ x)
+
+x = tf.ones((300, 300))
+for _ in range(150):
+    step = tf.function(work)
+    for _ in range(7):
+        step(x)
+"""
+
+
+@pytest.mark.slow
+def test_functions_that_a_loop_makes_again_are_one_kind_of_step(tmp_path: Path) -> None:
+    """A window for one of these functions saw no whole step, because the program soon called the next one."""
+    program, seen = tmp_path / "train.py", list[Process]()
+    program.write_text(REBUILT)
+    run_watched(program, beside=lambda of: seen.extend(of.processes.values()))
+    (process,) = seen
+    assert max(window.steps for window in process.opened) > 7

@@ -23,17 +23,18 @@ FEW = 3
 class Functions:
     """The tf.functions that the program has called. Its methods are called from the program's threads.
 
-    calls: the calls since the last message. totals: by function number, the number of calls, and the seconds
-    of those that did not trace. remade: for functions that are recreated every call or two, how often each
-    was created. fed: by number, the calls with NumPy arrays, and their bytes. traced: traces since the last
-    message. compiled: by number, the calls that passed new shapes to XLA, and their seconds. in_call: the
-    call that is in progress.
+    calls: the calls since the last message. codes: by function number, its code. totals: by number, the
+    calls, and the seconds of those that did not trace. remade: for functions that are recreated every call or
+    two, how often each was created. fed: by number, the calls with NumPy arrays, and their bytes. traced:
+    traces since the last message. compiled: by number, the calls that passed new shapes to XLA, and their
+    seconds. in_call: the call that is in progress.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
         self.process = process
         self.calls: list[tuple[Key, float, float, bool]] = []
         self.known: dict[int, weakref.ref[Any]] = {}
+        self.codes: dict[Any, Any] = {}
         self.totals: dict[int, tuple[int, float]] = {}
         self.remade: dict[int, int] = {}
         self.fed: dict[int, tuple[int, int]] = {}
@@ -94,6 +95,7 @@ class Functions:
         while hasattr(python, "__wrapped__") or hasattr(python, "func"):
             python = getattr(python, "__wrapped__", None) or getattr(python, "func", None)
         code = getattr(python, "__code__", None)
+        self.codes[number] = code
         alike, made = self._codes.setdefault(code, ([], [0]))
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)

@@ -112,11 +112,18 @@ class Windows:
 
     def mark(self, key: Key) -> None:
         """Mark the start of a step in the profile."""
-        if self.open and self.step_key == key:
+        if self.open and (self.step_key == key or self._same_code(key)):
             if self.traceme is not None:
                 self.traceme.Stop()
             self.traceme = self.make_traceme(CALL)
             self._recent.append(Own.now())
+
+    def _same_code(self, key: Key) -> bool:
+        """Return whether this step and that of the window are functions with the same code. A loop that
+        builds its model in each round also makes new functions.
+        """
+        code = self.functions.codes.get(key)
+        return code is not None and code is self.functions.codes.get(self.step_key)
 
     def give_way(self) -> None:
         """Close the window, because the program is about to use the profiler."""
