@@ -864,7 +864,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time is spent between steps, mostly here: {what}{more}",
+        f"{percent(share)} of the time is spent between steps{f', mostly here: {what}' * bool(what)}{more}",
         share,
         interval=interval,
         spent_s=share * gaps.total,
