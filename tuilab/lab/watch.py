@@ -47,7 +47,7 @@ MOST_READ = 12
 """Maximum number of profiler windows read per process, spread evenly; reading one takes about a second of CPU
 time.
 """
-READING, LEAST_READ = 0.03, 2
+READING, LEAST_READ = 0.02, 2
 """Reading the profiler windows may take at most the share `READING` of the program's CPU time. At least
 `LEAST_READ` windows of each kind of step are read in any case.
 """

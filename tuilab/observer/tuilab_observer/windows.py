@@ -32,6 +32,8 @@ PHASES = 4
 """Number of program phases (building a model, adapting, two training runs) that are profiled
 without waiting.
 """
+LEAST_GAP_S = 3.0
+"""Minimum seconds between two windows, because tuilab also spends processor time on reading each of them."""
 EAGER_S = 1.0
 """Seconds for which ops must run one by one before a window looks for a loop of ops."""
 
@@ -186,7 +188,7 @@ class Windows:
         if self.process.settings.every:
             return Own.now() + self.process.settings.every
         mean = self._spent / max(1, self._windows)
-        return Own.now() + min(120.0, max(2.0, mean / self.process.settings.share))
+        return Own.now() + min(120.0, max(LEAST_GAP_S, mean / self.process.settings.share))
 
     def window(self, flush: Callable[[], None]) -> None:
         """Open TensorFlow's profiler for a short time, unless the program uses it.
