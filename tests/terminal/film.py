@@ -73,8 +73,8 @@ FILMS: dict[str, tuple[Step, ...]] = {
     "fact-check": (
         Step("open the lab", see=("ready",), seconds=2),
         Step("F: measure every claim of the article", "F", ("0 of 2 measured",), 2),
-        Step("the first claim", rounds=ALL, see=("1 of 2 measured",), seconds=3),
-        Step("the second", rounds=ALL, see=("2 of 2 measured", "Measured on"), seconds=6),
+        Step("the first claim", rounds=ALL, see=("1 untestable here",), seconds=3),
+        Step("the second", rounds=ALL, see=("2 untestable here", "Measured on"), seconds=6),
     ),
     "watched-program": (
         Step("tuilab watch train.py", see=("not imported TensorFlow",), seconds=3),
