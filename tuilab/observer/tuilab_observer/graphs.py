@@ -21,6 +21,8 @@ FEW_CALLS, FEW_CONCRETE = 3, 3
 ACTIVATIONS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 ATTRIBUTES = ("transpose_a", "adj_x", "equation", "ksize", "is_training")
 SHAPELESS = frozenset(("Const", "Identity", "NoOp", "VarHandleOp", "Shape", "StridedSlice", "Reshape"))
+PLACELESS = frozenset(("Const", "NoOp", "Placeholder", "VarIsInitializedOp"))
+"""Ops whose lines no page shows. They are a third of a training step's graph."""
 PLAIN = (type(None), str, bytes, int, float, type, type(sys))
 
 
@@ -63,15 +65,7 @@ class Graphs:
     def _send_graph(self, number: int, function: Any, graph: Any, layers: list[str]) -> None:
         nodes, shapes = [], []
         for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
-            where = None
-            try:
-                # Do not convert this to a tuple, which would read and keep the source file of each frame.
-                for frame in reversed(list(op.traceback)):
-                    if is_own(frame.filename):
-                        where = [frame.filename, frame.lineno]
-                        break
-            except Exception:
-                pass
+            where = None if op.type in PLACELESS else own_line(op)
             dtype = op.outputs[0].dtype.name if op.outputs else ""
             self._ops.add(op.type)
             nodes.append([op.name, op.type, dtype, *(where or ["", 0])])
@@ -106,6 +100,24 @@ class Graphs:
         self._ops.clear()
         rows = {op: {name: sorted(t) for name, t in types.items()} for op, types in found.items()}
         self.process.channel.send("kernels", ops=rows)
+
+
+def own_line(op: Any) -> list[Any] | None:
+    """Return the file and line of the user's code that made an op.
+
+    TensorFlow drops its own frames three times as fast as Python skips them. If no frame is left, the user's
+    folder has a name that TensorFlow takes for its own.
+    """
+    try:
+        trace = op.traceback
+        for frames in (trace.get_user_frames(), trace):
+            # Do not convert this to a tuple, which would read and keep the source file of each frame.
+            for frame in reversed(list(frames)):
+                if is_own(frame.filename):
+                    return [frame.filename, frame.lineno]
+    except Exception:
+        pass
+    return None
 
 
 def layers_of(function: Any) -> list[str]:
@@ -176,9 +188,9 @@ def shapes_of(op: Any) -> list[Any]:
         [[None if t.shape.rank is None else t.shape.as_list(), t.dtype.name] for t in some]
         for some in (op.inputs, op.outputs)
     ]
-    words = {}
+    words, there = {}, op.node_def.attr  # each access to `node_def` parses it again
     for name in ATTRIBUTES:
-        if name in op.node_def.attr:
+        if name in there:
             value = op.get_attr(name)
             words[name] = value.decode() if isinstance(value, bytes) else value
     return [*sides, words]
