@@ -167,6 +167,13 @@ def test_a_disturbed_run_makes_the_comparison_unfair():
     )
 
 
+def test_without_a_common_arm_the_disturbances_are_irrelevant():
+    base, other = (measure(begun([arm]), {arm: 1e-3}) for arm in (GRAPH, EAGER))
+    other.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared"))
+    (only,) = compare(base, other).warnings
+    assert only.startswith("nothing to compare: ")
+
+
 def test_empty_runs_have_nothing_to_compare():
     assert across([RunState(), RunState()]).arms == ()
 

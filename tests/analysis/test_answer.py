@@ -349,6 +349,12 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     assert "the quotient of the medians" not in plain and "3.00× faster than eager [" in plain
 
 
+def test_two_arms_with_long_names_are_called_both() -> None:
+    one, other = (msgspec.structs.replace(GRAPH, variant=f"a-variant-with-a-long-name-{n}") for n in "ab")
+    said = answer(finish(measure(begun([one, other], gpu=False), {one: 1e-3, other: 1e-3})))
+    assert said.startswith("Both arms are equal within the noise. ")
+
+
 def test_figures_follow_the_order_of_their_names() -> None:
     said = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 1e-3, GRAPH: 2e-3})))
     assert re.search(

@@ -23,6 +23,12 @@ def test_the_widest_interval_is_compared_with_the_wanted_precision() -> None:
     assert found.badge.startswith("busy host, ± ") and found.badge.endswith("% (wanted ± 5%)")
 
 
+def test_arms_without_an_interval_are_counted_because_others_may_have_one() -> None:
+    state = measure(begun([GRAPH, EAGER]), {GRAPH: 4e-4}, spread=0.8)
+    found = confidence(finish(measure(state, {EAGER: 4e-3}, rounds=2)))
+    assert found.badge == "no interval (1 arm)"
+
+
 @pytest.mark.parametrize("code", sorted(SHORT.keys() - {"processes-differ", "other-device"}))
 def test_every_grave_caveat_has_a_badge_of_two_words(code: str) -> None:
     state = finish(measure(begun([GRAPH]), {GRAPH: 4e-4}))

@@ -245,8 +245,10 @@ async def test_d_shows_the_rest_of_the_document(tmp_path):
         assert all(p.title in shown for p in rest_of)
 
 
-@pytest.mark.parametrize(("hold", "comes"), [(None, "tuilab export last"), (3, "tuilab resume last")])
-async def test_the_lab_says_on_exit_where_the_run_is_kept(tmp_path, hold, comes):
+@pytest.mark.parametrize(
+    ("hold", "then"), [(None, "export it: tuilab export last"), (3, "continue it: tuilab resume last")]
+)
+async def test_the_lab_says_on_exit_where_the_run_is_kept(tmp_path, hold, then):
     app = lab(tmp_path, hold=hold)
     async with opened(app) as pilot:
         await press(pilot, app, "r")
@@ -255,4 +257,4 @@ async def test_the_lab_says_on_exit_where_the_run_is_kept(tmp_path, hold, comes)
         run = app.lab.state.shown.run
         await pilot.press("q")
         await until(pilot, lambda: app.last_words)
-    assert app.runner.closed and app.last_words == f"kept as {run[:8]}; {comes}"
+    assert app.runner.closed and app.last_words == f"saved as run {run[:8]}; to {then}"

@@ -108,6 +108,19 @@ async def test_the_tour_ends_with_a_summary_and_a_page_to_share(tmp_path, monkey
         assert page.name in " ".join(text(app).replace("│", "").split()) or "written: " in text(app)
 
 
+async def test_the_summary_of_six_claims_is_not_cut_off(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(pilot, app, "D 1 n 1 n n n")
+        bar = app.screen.query_one(DemoBar)
+        bar._demo.outcomes = dict(enumerate([bar._demo.outcomes[0]] * 6))
+        bar.repaint()
+        await rest(pilot, app)
+        assert text(app).count("(you:") == 6
+        await press(pilot, app, "left")
+        assert bar.outer_size.height == 6, "a question needs less room"
+
+
 def test_the_clock_runs_unless_paused_or_measuring():
     demo = d.Demo([preset("t", "000", GPU_WINS)], left_s=2)
     assert not demo.tick() and demo.tick()

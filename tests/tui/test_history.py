@@ -546,7 +546,7 @@ def test_a_sweep_shows_no_single_size():
     entry = msgspec.structs.replace(WAITING, parameters={"frame_length": 64, "batch": 2})
     assert changed(entry, None) == "frame_length=64 batch=2"
     swept = Brief(24, "CPU graph", 1e-3, swept="samples, frame length", sizes="256 to 1M samples")
-    assert changed(msgspec.structs.replace(entry, brief=swept), None) == "256 to 1M samples batch=2"
+    assert changed(msgspec.structs.replace(entry, brief=swept), None) == "256 to 1M samples, batch=2"
 
 
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))

@@ -238,7 +238,8 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     names = [name_of(arm, point) for arm in tied]
     head = f"{so_far}{listed(names)} {verb}."
     if len(head) > HEADLINE:
-        which = f"all {len(tied)}" if len(tied) == len(arms) else f"the {len(tied)} fastest"
+        every = "both" if len(tied) == 2 else f"all {len(tied)}"
+        which = every if len(tied) == len(arms) else f"the {len(tied)} fastest"
         head, keep = f"{so_far}{which} arms {brief or verb}.", bool(_place(state, point))
     more = f" and {len(tied) - MOST_NAMED} more" if len(tied) > MOST_NAMED else ""
     first, *others = [timing(arm, point) for arm in tied[:MOST_NAMED]]

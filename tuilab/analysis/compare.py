@@ -80,7 +80,7 @@ def compare(first: RunState, second: RunState) -> Comparison:
     if not first.arms.keys() & second.arms.keys():
         arms = _by_device(first, second, names)
         warnings.append(ONLY_DEVICE if arms else NO_MATCH)
-    for which, state in (("first", first), ("second", second)):
+    for which, state in (("first", first), ("second", second)) if arms else ():
         warnings += [f"the {which} run was disturbed: {reason}" for reason in disturbed(state)]
     warnings += _nowhere(first, second, names)
     warnings += _left_out(first, second, names, arms)

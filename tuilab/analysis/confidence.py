@@ -6,7 +6,7 @@ from tuilab.analysis.processes import describe_coverage, doubt, within_first
 from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import plural, seconds
 from tuilab.model.result import Confidence
 from tuilab.model.run import RunState
 
@@ -62,7 +62,9 @@ def confidence(state: RunState) -> Confidence:
         wanted=wanted,
         precise=precise,
         reasons=reasons,
-        badge=_badge(first, wanted, precise, reasons) if arms and not state.running else "",
+        badge=_badge(first, wanted, precise, reasons, len(halves) - len(known))
+        if arms and not state.running
+        else "",
         of=describe_coverage(state) if known else "",
         alike=_describe_similar_runs(state),
     )
@@ -99,9 +101,15 @@ def _codes(state: RunState, point: int) -> Iterator[str]:
             yield "other-device"
 
 
-def _badge(reached: float | None, wanted: float | None, precise: bool, reasons: tuple[str, ...]) -> str:
+def _badge(
+    reached: float | None, wanted: float | None, precise: bool, reasons: tuple[str, ...], lacking: int
+) -> str:
+    """Describe the caveats and the precision. lacking: number of arms without an interval."""
     parts = list(reasons[:MOST_NAMED])
     if not precise and wanted is not None:
-        figure = "no interval" if reached is None else f"± {percent(reached)}"
-        parts.append(f"{figure} (wanted ± {percent(wanted)})")
+        parts.append(
+            f"no interval ({plural(lacking, 'arm')})"
+            if reached is None
+            else f"± {percent(reached)} (wanted ± {percent(wanted)})"
+        )
     return ", ".join(parts)

@@ -160,8 +160,8 @@ class SavedRuns:
         shown, recorder = self._state.shown, self._recorder
         if recorder is None or not shown.rounds or self._state.replay or not recorder.kept(shown.run):
             return ""
-        comes = "tuilab export last" if shown.status == "ok" else "tuilab resume last"
-        return f"kept as {shown.run[:8]}; {comes}"
+        then = "export it: tuilab export" if shown.status == "ok" else "continue it: tuilab resume"
+        return f"saved as run {shown.run[:8]}; to {then} last"
 
     def close(self) -> str:
         """Write pending data; return a message about data that could not be written, or ""."""

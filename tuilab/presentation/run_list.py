@@ -158,7 +158,7 @@ def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
         for n, v in entry.parameters.items()
         if known.get(n) != v and n.replace("_", " ") not in swept
     ]
-    return " ".join([*filter(None, [entry.brief.sizes if entry.brief else ""]), *fixed])
+    return ", ".join(filter(None, [entry.brief.sizes if entry.brief else "", " ".join(fixed)]))
 
 
 def fastest(entry: Entry) -> str:

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
+HEIGHT, ROOMY = 6, 36
+"""Rows of the bar with its border, and rows of a screen on which the results get three more."""
+
+
 class DemoBar(LineWidget, Hearing, can_focus=True):
     """Shows the demo's current step; has the focus during the demo."""
 
-    DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"
+    DEFAULT_CSS = "DemoBar { width: 1fr; }"
     HELP = """\
 ## The demo
 
@@ -70,7 +74,7 @@ returns to the previous screen; the runs are in the history.
         return [*out, ((fit(keys, width), MUTED),)]
 
     def _enter(self, at: int) -> None:
-        demo, self._written = self._demo, ""
+        demo, self._written, self.styles.height = self._demo, "", HEIGHT
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
         # Use Content, because a string would be parsed as markup.
@@ -124,6 +128,7 @@ returns to the previous screen; the runs are in the history.
             self._enter(demo.at + 1)
         elif demo.stage == "told":
             demo.sum_up()
+            self.styles.height = HEIGHT + 3 * (self.screen.size.height >= ROOMY)
             self.border_title = Content(f"{self._marked('Demo')}: results")
             self.repaint()
 
