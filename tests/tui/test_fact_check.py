@@ -125,4 +125,4 @@ async def test_an_opened_articles_claims_are_measured_from_its_page(tmp_path):
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FactCheckScreen) and app.screen.check.left == 0)
         (first, *_) = app.screen.check.statements
-        assert first.line and first.verdict
+        assert first.line == 3 and first.verdict, "the line of the sentence, as `tuilab check` prints"

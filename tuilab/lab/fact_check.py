@@ -116,9 +116,15 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
-    found = [preset for preset in report.presets if preset.claims]
+    check, found = of_report(report)
     if not found:
         raise InputError(str(path), "no claim", CLAIMS, _describe_missing(report))
+    return check, found
+
+
+def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
+    """Return the claims and presets of a document that was read; both are empty if it makes no claim."""
+    found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
     return of_presets(report.document.title or report.document.id, found, prose), found
 

@@ -127,9 +127,8 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
-        presets = [preset for preset in self._report.presets if preset.claims]
+        check, presets = fact_check.of_report(self._report)
         if presets:
-            check = fact_check.of_presets(self._heading, presets)
             self.app.push_screen(FactCheckScreen(self._lab, check, presets))
         else:
             text = "No claim in this document belongs to one of its benchmarks."
