@@ -75,7 +75,7 @@ class Spool:
         self._file = file_of(place, run, BEGUN)
         try:
             if self._own:
-                # The reader may use the same folder. It has one file for all hosts of the run.
+                # The reader's file, for all hosts of the run, may be in the same folder, so use another name.
                 self._file = file_of(folder(), f"{run}-{host}", BEGUN)
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)

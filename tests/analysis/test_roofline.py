@@ -230,7 +230,7 @@ GPU, CPU = ArmPattern(device="GPU"), ArmPattern(device="CPU")
 
 
 class TestClaims:
-    def test_a_claim_that_no_gpu_could_fulfil_is_impossible(self) -> None:
+    def test_a_claim_that_cannot_hold_on_any_gpu_is_impossible(self) -> None:
         state = without_gpu(150e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         twice = judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=2.0)), state)
         assert twice.verdict == "impossible" and twice.evidence.startswith(

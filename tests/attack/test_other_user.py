@@ -21,7 +21,7 @@ from tests.remote.server import free_port
 from tuilab.history.store import FILE
 
 REPOSITORY = Path(__file__).parents[2]
-# Tests of this file may run in parallel.
+# The tests in this file may run in parallel, so each process uses its own names.
 NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for number in ("one", "two"))
 
 

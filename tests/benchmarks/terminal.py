@@ -119,9 +119,7 @@ class Terminal:
     def until_drawn(
         self, mark: int, columns: tuple[int, int], rows: tuple[int, int], seconds: float = PATIENCE_S
     ) -> float:
-        """Wait until cells in a part of the screen are sent, after that many bytes; return the time at which
-        they arrived.
-        """
+        """Wait until cells in the given columns and rows arrive after byte `mark`; return their arrival time."""
         found: list[int] = []
 
         def drawn() -> bool:

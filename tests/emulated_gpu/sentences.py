@@ -75,7 +75,7 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Check which arms the answer calls the fastest and slower."""
+    """Check that no arm is wrongly called the fastest, or slower than another."""
     for arm in arms.values():
         name = re.escape(name_of(arm, point))
         alike = [

@@ -59,7 +59,7 @@ def test_a_run_from_the_store_equals_the_live_run(tmp_path_factory, rounds, piec
     try:
         lines = [e.encode(event).rstrip() for event in events]
         store.append("r1", 0, lines[:4], events[0])
-        store._loose["r1"] = PIECE_BYTES - piece  # the first piece ends at some round
+        store._loose["r1"] = PIECE_BYTES - piece  # the first piece ends after an arbitrary round
         for number, line in enumerate(lines[4:], 4):
             store.append("r1", number, [line])
         store.end("r1", "ok")

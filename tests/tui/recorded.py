@@ -73,7 +73,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """Return the lab on the host of the recordings, in the state it had then."""
+    """Return a lab that shows the recorded host as it was during the recording."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))

@@ -1,4 +1,4 @@
-"""The valid ranges of a call's inputs, found from the call's graph."""
+"""Tests how the valid ranges of a call's inputs are inferred from its graph."""
 
 from pathlib import Path
 from typing import Any

@@ -162,9 +162,7 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
-    """Return True if no lead persists, because one arm leads at a single size between two sizes at which the
-    other leads.
-    """
+    """Return True if the lead changes at one size and changes back at the next."""
     runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
     return any(length < 2 for length in runs[1:-1])
 

@@ -97,7 +97,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--prove",
     is_flag=True,
-    help="Measure PATH's findings with its ops and shapes, to show how wrong its figures are.",
+    help="Measure PATH's ops and shapes on this machine, to show how far off its figures are.",
 )
 @click.option(
     "--budget",

@@ -1,4 +1,4 @@
-"""`tuilab check DOCUMENT --prove`: how wrong the document's figures are on this machine."""
+"""`tuilab check DOCUMENT --prove`: how far off the document's figures are on this machine."""
 
 from collections.abc import Sequence
 

@@ -45,7 +45,7 @@ class Timing:
     compared: bool
     """True if the figure is meant for comparison."""
     counterpart: Region | None
-    """If the timing may be a log: a time with which it is compared, in a ratio, a table, or by similar
+    """If the timing may be a log: a timing that it is compared with in a ratio, in a table, or by similar
     labels.
     """
     device: str

@@ -1,5 +1,5 @@
-"""Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
-document's figure is.
+"""Proves a finding: measures the same mistake with the document's op and shape, and shows how far off
+the document's figure is.
 
 Measures the recognised preset with one of the lab's workloads; never runs the document's code.
 """

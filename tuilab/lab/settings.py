@@ -224,8 +224,8 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Return the settings with the device slider at `stop`. known: the other hosts. own: environments
-        among them.
+        """Return the settings with the device slider at `stop`. known: the other hosts. own: those of them
+        that are environments on this machine.
 
         Raises InputError if the user's file would leave this machine.
         """

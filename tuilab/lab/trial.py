@@ -163,7 +163,7 @@ async def _with_larger_batch(folder: str, words: list[str], page: Page) -> Tried
     run = await _run(folder, words)
     batch = int(run.scenario.parameters.get("batch", 0))
     if not batch:
-        raise TrialError("the step has no open batch dimension")
+        raise TrialError("the step has no variable batch dimension")
     larger, usual = batch * STEPS_AT_ONCE, _of(run.arms, "graph")
     changed = _of((await _run(folder, [*words, "--set", f"batch={larger}"])).arms, "graph")
     how = f"each sample in batches of {larger:,} instead of {batch:,}; this changes the training"

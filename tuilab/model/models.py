@@ -15,7 +15,7 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     name: str
     dtype: str
     shape: tuple[int | str, ...]
-    """Sizes of the dimensions. An open dimension has the name of its parameter: `batch`, `length`."""
+    """Sizes of the dimensions. An unknown dimension has the name of its parameter: `batch`, `length`."""
     values: str = ""
     """Description of its values: `integers from 0 to 999`."""
 

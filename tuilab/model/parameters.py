@@ -99,7 +99,7 @@ def expectation(parameter: Parameter) -> str:
     if isinstance(parameter, Boolean):
         return "true or false"
     if isinstance(parameter, Integer) and parameter.step != 1:
-        return f"a whole number {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
+        return f"a whole number from {parameter.low:,} to {parameter.high:,}, in steps of {parameter.step:,}"
     whole = f"a whole number from {parameter.low:,} to {parameter.high:,}"
     if isinstance(parameter, LogInteger) and parameter.multiple != 1:
         return f"{whole}, a multiple of {parameter.multiple:,}"

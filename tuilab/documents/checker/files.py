@@ -131,7 +131,7 @@ def _walk(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # the link leads to itself
+    except OSError:  # a symlink that points to itself
         return False
 
 

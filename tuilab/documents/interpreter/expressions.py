@@ -136,7 +136,7 @@ def _on_times(
     if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
         return right
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Unknown):
-        # The first reading depends on a condition, so create one time for each alternative.
+        # The first reading depends on a condition, so create a separate timing for each alternative.
         times = [interpreter.region(o.event, left.event) for o in right.options if isinstance(o, Clock)]
         if times and len(times) == len(right.options):
             return Unknown(right.reason, line, tuple(times))

@@ -266,7 +266,7 @@ def _fetch(asked: Asked) -> Value:
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
-    # Fetching a tensor's op runs it like the tensor, but returns no value.
+    # Fetching `tensor.op` runs the same op as fetching the tensor, but returns no value.
     if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
     return value

@@ -115,9 +115,11 @@ def label(region: Region) -> str:
 
 
 def counterpart(example: Example, region: Region) -> Region | None:
-    """Return a time with which this one is compared: in a ratio, a line, a table, or by labels; None if there
-    is none. Two training runs count as compared if their labels are similar but name different methods,
-    models or sizes.
+    """Return a timing that this one is compared with: in a ratio, on one printed line, in a table, or by
+    similar labels. None if there is none.
+
+    Two training runs count as compared if their labels are similar but name different methods, models or
+    sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)

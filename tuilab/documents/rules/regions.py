@@ -159,9 +159,9 @@ def _does_something(example: Example, region: Region, events: list[TraceEvent]) 
 def computed_before(example: Example) -> Iterator[Hit]:
     """The timed result was computed once, before the clock started.
 
-    Why: The work was done once, elsewhere; the timed code only names its result.
+    Why: The work was done once, elsewhere; the timed code only refers to its result.
 
-    Instead: Move the call to where the clock runs.
+    Instead: Move the call into the timed code.
 
     Wrong:
         z = tf.matmul(x, y)

@@ -465,7 +465,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
-        """Show the whole page as text, as printed without a screen."""
+        """Show the whole page as plain text."""
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
@@ -558,8 +558,8 @@ class WholePage(modal.Page[None]):
     """The page as scrollable text."""
 
     HELP = (
-        "## The whole page\n\nThis is the page as `tuilab watch` prints it without a screen and "
-        "saves it in the history.\n"
+        "## The whole page\n\nThis is the page as `tuilab watch --plain` prints it, and as the "
+        "history saves it.\n"
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A,q,enter", "close", "close", show=False, id="whole.close")

@@ -8,7 +8,7 @@ from tuilab.worker.measure.optimised import shape_of
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function. If it was traced with open shapes, retrace it with its
+    """Return the graph of a function. If it was traced with unknown dimensions, retrace it with its
     caller's shapes.
     """
     known = getattr(graph._get_function(name), "graph", None)

@@ -82,7 +82,7 @@ def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
 
 
 def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
-    """Return a tensor's shape, with open dimensions replaced by `unknown`; None if `unknown` is None and a
+    """Return a tensor's shape, with unknown dimensions replaced by `unknown`; None if `unknown` is None and a
     dimension is open.
     """
     if tensor.shape.is_fully_defined():
@@ -102,7 +102,7 @@ def nbytes(tensor: Any) -> int | None:
 
 
 def shaped(op: Any, value: Any = lambda index: None, unknown: int | None = None) -> Shaped:
-    """Return a graph's op with its shapes. unknown: size to use for open dimensions."""
+    """Return a graph's op with its shapes. unknown: size to use for unknown dimensions."""
     return Shaped(
         op=op.type,
         inputs=tuple(shape_of(t, unknown) for t in op.inputs),

@@ -131,7 +131,7 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
             from tuilab.worker.measure.observed import of_call  # imports TensorFlow
 
             return of_call(concrete, case.arguments)
-    except Exception:  # keep the count without that call; it lists the uncounted ops
+    except Exception:  # return the graph's count, which lists the uncounted ops
         return found
 
 

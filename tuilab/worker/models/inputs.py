@@ -1,4 +1,4 @@
-"""Describes a model's inputs: open dimensions, and arrays that the model accepts."""
+"""Describes a model's inputs: unknown dimensions, and arrays that the model accepts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tuilab.worker.ranges import Range, read
 from tuilab.workloads.base import Unavailable
 
 Spec = tuple[str, str, tuple[Optional[int], ...]]
-"""Name, dtype, shape; None for an open dimension."""
+"""Name, dtype, shape; None for an unknown dimension."""
 
 BATCH, VALUES = "batch", "values"
 LARGEST_BATCH = 65_536
@@ -30,7 +30,7 @@ _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """Return the name of the parameter that sets this open dimension. rank: number of the input's
+    """Return the name of the parameter that sets this unknown dimension. rank: number of the input's
     dimensions.
     """
     if axis == 0:
@@ -40,7 +40,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each open dimension. batch: initial value of the batch size, 0 if unknown."""
+    """Return a parameter for each unknown dimension. batch: initial value of the batch size, 0 if unknown."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -53,7 +53,7 @@ def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
         )
     else:
         words = (
-            "Values in all ragged rows together." if name == VALUES else "An open dimension of the inputs."
+            "Values in all ragged rows together." if name == VALUES else "An unknown dimension of the inputs."
         )
         usual = {"height": 224, "width": 224, VALUES: 1_024}.get(name, 64)
         most = given.most.get(name, 8_192)
@@ -69,7 +69,7 @@ def sizes(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape with the given sizes in place of its open dimensions."""
+    """Return the shape with the given sizes in place of its unknown dimensions."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
@@ -83,7 +83,7 @@ def stated(name: str, how: str) -> None:
     """Raise InputError because `--input` was given for a model that already defines its inputs. how: where
     the model defines them.
     """
-    expected = f"no shape: the model defines its inputs ({how}); use --set for open sizes"
+    expected = f"no shape: the model defines its inputs ({how}); use --set for unknown sizes"
     raise InputError("--input", name, expected)
 
 
@@ -242,15 +242,15 @@ class Given:
         return len(lengths) > 1 or any(each.splits for each in self._known.values())
 
     def _open_dimensions(self) -> tuple[str, ...]:
-        """Return the names of the open dimensions, batch first. A name used by several inputs counts once."""
+        """Return the names of the unknown dimensions, batch first. A name that inputs share counts once."""
         names: dict[str, None] = {}
         for name, _, shape in self.specs:
             names |= {self._axis(name, len(shape), i): None for i, n in enumerate(shape) if n is None}
         return tuple(sorted(names, key=lambda name: name != BATCH))
 
     def _axis(self, name: str, rank: int, axis: int) -> str:
-        """Return the parameter that sets this open dimension of an input; `values` for the first dimension of
-        ragged values.
+        """Return the parameter that sets this unknown dimension of an input; `values` for the first dimension
+        of ragged values.
         """
         return VALUES if axis == 0 and name in self._values.values() else axis_name(rank, axis)
 
@@ -473,7 +473,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
     features = {}
     for name, dtype, shape in specs:
         if None in shape[1:]:
-            raise InputError("--data", path.name, f"a .npz file: {name} has open dimensions")
+            raise InputError("--data", path.name, f"a .npz file: {name} has unknown dimensions")
         kind = tf.string if dtype == "string" else tf.int64 if "int" in dtype else tf.float32
         features[name] = tf.io.FixedLenFeature([n for n in shape[1:] if n], kind)
     try:

@@ -70,7 +70,7 @@ def slope(context: Context, *, long: bool) -> Check:
     # least.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
-        message += f"; the machine's speed varies: the shortest of each length have a slope of {quickest:.4f}"
+        message += f"; the machine's speed varies: the fastest wait per length has a slope of {quickest:.4f}"
     return Check(
         name="spin-slope",
         figure=figure,
