@@ -29,7 +29,8 @@ ONLY_DEVICE = "no arm was measured in both runs: the compared arms differ in the
 NO_MATCH = "nothing to compare: no arm of one run matches an arm of the other, except for the device"
 
 SAME = "within the noise"
-LIKE_PROCESSES = "cannot be told apart"
+BY_CHANCE = "may be chance"
+"""A difference that another process of the same code may cause."""
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Flags of a run that concern the machine rather than the measured code."""
 
@@ -174,7 +175,7 @@ def _at(
     times = quotient(more.median, more.half_width, less.median, less.half_width)
     text = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
     if nearest > 1 and not differs:
-        text = f"{LIKE_PROCESSES}, because two processes of the same code may differ as much"
+        text = "cannot be told apart, because two processes of the same code may differ as much"
     shown = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
@@ -254,7 +255,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         if not self.differs:
             apart = self.low is not None and self.high is not None and not self.low <= 1 <= self.high
-            return LIKE_PROCESSES if apart else SAME
+            return BY_CHANCE if apart else SAME
         ratio = RatioEstimate(self.ratio, self.low, self.high, 0)
         return f"{ratio.words} slower" if self.ratio > 1 else f"{ratio.turned.words} faster"
 

@@ -31,8 +31,9 @@ class RunsCompared(Page[None]):
 
 Each arm's median time per call in each run, with its 95% interval, and its ratio to the first run, or to the
 pinned baseline; for sweeps, at each measured size. Runs are not interleaved, so a difference counts only if
-the two intervals do not overlap; otherwise the table shows *within the noise*. Differences in machine,
-software, work and parameters are listed above the table: they may be the cause.
+the two intervals do not overlap; otherwise the table shows *within the noise*. *May be chance* marks a small
+difference between runs of a single process. Differences in machine, software, work and parameters are
+listed above the table: they may be the cause.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,c", "close", "close", show=False, id="compared.close"),
