@@ -11,6 +11,7 @@ from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.models import LayerWork, ModelInfo
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs, Work
+from tuilab.report.rows import layer_row
 from tuilab.report.text import table
 
 SLOW = made.XLA
@@ -82,6 +83,30 @@ def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
         "The layer times come from profiled calls of 5.00 ms each; in the rounds a call took 1.00 ms."
     )
     assert result.model.layers_note in table(result)
+
+
+@pytest.mark.parametrize(
+    ("saved", "shown", "share"),
+    [
+        ((0.5, 0.42, 0.61), "50%", 0.5),
+        ((0.5, 0.35, 0.61), "35–61%", 0.5),
+        ((-0.02, -0.05, 0.01), "0%", 0.0),
+        (None, "20–60%", 0.4),
+    ],
+    ids=["measured", "too wide", "saves nothing", "not measured"],
+)
+def test_a_layer_with_a_loop_has_a_figure_only_within_ten_points(saved, shown, share):
+    account = made.account(compute=0.4e-3, dispatch=0.6e-3)
+    loop = LayerWork(name="lstm", kind="LSTM", computing=0.5, work=Work(flop=1e3), looping=2 / 3, saved=saved)
+    state = made.folded(
+        made.started("r1", made.GRAPH),
+        e.ModelOpened(run="r1", model=ModelInfo(kind="keras", parameters=7, inputs=())),
+        *made.rounds("r1", 9, made.GRAPH),
+        e.Accounted(run="r1", arm=made.GRAPH.id, point=0, account=account),
+        e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=(loop,)),
+    )
+    (layer,) = summarise(state).model.layers
+    assert layer.share == pytest.approx(share) and layer_row(layer)[2] == shown
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@
 
 tuilab measures each model with its layers. The benchmark itself alternates calls of the same model and of one
 without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ by
-at most 10 points. Run it on an idle machine: if others use the processors, waiting for them counts as launch
-time of the loop.
+at most 10 points. Run it on an idle machine: if others use the processors, the share that the benchmark
+itself finds varies most.
 """
 
 import statistics

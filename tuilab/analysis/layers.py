@@ -18,6 +18,10 @@ Python, and ops without a layer.
 """
 
 
+TOLD = 0.1
+"""A layer's share is a figure if it is known within this much, and a range otherwise."""
+
+
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
     """Return the run's model with the layers of the fastest arm that has layers, or with the reason why none
     does.
@@ -37,16 +41,17 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     """Return each layer's share of a call of the arm, longest first; none without a profile of its graph.
 
     If the profiled calls and the run's own calls differ in duration, the shares refer to the profiled calls.
-    The launches of a loop's ops count toward the loop's layer, because removing the layer would save them.
+    The share of a layer with a loop is what removing it saves, if that was measured, and otherwise the middle
+    of its range.
     """
     account, device = _profiled_account(arm, point), raised(state, arm, point)
-    computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
-    starting = account.seconds("dispatch") if account else 0.0
-    if account is None or not computing:
+    if account is None or not account.seconds("compute"):
         return ()
-    out = []
+    gpu, out = family_of(arm, point) == "GPU", []
     for layer in arm.layers.get(point, ()):
-        took_s = layer.computing * computing + layer.looping * starting
+        low, high = share_range(layer, account)
+        share = layer.saved[0] if layer.saved is not None else (low + high) / 2
+        took_s = max(0.0, share) * account.total_s
         least = floor(layer.work, device.roofs, "graph", gpu=gpu) if device is not None else None
         moved = layer.work.bytes or 0.0
         out.append(
@@ -55,12 +60,29 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 kind=layer.kind,
                 flop=layer.work.flop,
                 bytes=moved,
-                share=took_s / account.total_s if account.total_s > 0 else 0.0,
+                share=max(0.0, share),
+                share_range=(low, high) if layer.saved is not None or layer.looping else None,
                 bound_by=_bound_by(layer, least, took_s),
                 of_roof=share_of_roof(least, took_s) if least is not None else None,
             )
         )
-    return tuple(out)
+    return tuple(sorted(out, key=lambda layer: -layer.share))
+
+
+def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
+    """Return the limits of a layer's share of a call: the interval of the measured share; or else the share
+    without and with the launches of its loop's ops.
+    """
+    if layer.saved is not None:
+        return max(0.0, layer.saved[1]), max(0.0, layer.saved[2])
+    low = layer.computing * account.share("compute")
+    return low, low + layer.looping * account.share("dispatch")
+
+
+def is_told(layer: Layer) -> bool:
+    """Return whether the layer's share is known within 10 points."""
+    low, high = layer.share_range or (layer.share, layer.share)
+    return high - low <= 2 * TOLD
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:

@@ -33,6 +33,9 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The layer's work. Its inputs and outputs are the bytes exchanged with other layers."""
     looping: float = 0.0
     """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
+    saved: tuple[float, float, float] | None = None
+    """Share of the call's time that removing the layer saved, with the ends of its 95% interval; None if this
+    was not measured."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +51,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Share (0 … 1) of the call's time. The time outside layers makes up the rest.
     """
     bound_by: BoundBy
+    share_range: tuple[float, float] | None = None
+    """The share's 95% interval, if it was measured by removing the layer. Otherwise, for a layer with a loop,
+    its limits: with none and with all of the dispatch time of its ops. None for a layer without a loop."""
     of_roof: float | None = None
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from tuilab.analysis.layers import OUTSIDE, layers_at, outside
+from tuilab.analysis.layers import OUTSIDE, is_told, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import place_words, summary_point
 from tuilab.analysis.words import listed, percent, short
@@ -207,7 +207,15 @@ def layer_row(layer: Layer) -> list[str]:
     flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
     of_roof = share_words(layer.of_roof) if layer.of_roof is not None else "–"
     by = binding(layer.bound_by)
-    return [layer.name, layer.kind, percent(layer.share), flop, size(layer.bytes), of_roof, by]
+    return [layer.name, layer.kind, _share(layer), flop, size(layer.bytes), of_roof, by]
+
+
+def _share(layer: Layer) -> str:
+    """Return the layer's share of a call; its limits if they are more than 20 points apart."""
+    if is_told(layer) or layer.share_range is None:
+        return percent(layer.share)
+    low, high = layer.share_range
+    return f"{100 * low:.0f}–{percent(high)}"
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:

@@ -27,6 +27,7 @@ from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.layers import has_loops, layers_of
+from tuilab.worker.measure.removal import with_savings
 from tuilab.worker.measure.work import known, with_stays_timed
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
@@ -79,6 +80,7 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
         yield known(bench, cell.arm, cell.point, with_stays_timed(cell.work, found))
     if found is not None and cell.of_graph is not None:
         layers = layers_of(cell.of_graph, found, bench.workload.layers, _ops_share(bench, cell, account))
+        layers = with_savings(bench, cell, account, layers)
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
 
 

@@ -1,0 +1,235 @@
+"""Measures what a call saves if a layer is removed: the rest of the graph is fed the layer's result instead.
+
+A profile cannot show what a loop costs: its ops are too short for the profiler, and the time between them
+belongs to no op.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from tuilab.analysis.layers import TOLD, share_range
+from tuilab.analysis.statistics import estimate
+from tuilab.model.account import Account
+from tuilab.model.models import LayerWork
+from tuilab.model.ops import LOOPS
+from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.layers import Layers
+from tuilab.worker.measure.optimised import shape_of
+from tuilab.worker.tracebacks import text_of
+
+ROUNDS, FEWEST, WARM = 15, 7, 5
+"""Maximum and minimum number of rounds, and number of calls before them. The median of fewer than six rounds
+has no interval.
+"""
+LAYER_S, ARM_S = 2.0, 4.0
+"""Seconds for the rounds of a layer, and for all layers of an arm until the last one starts."""
+MOST_BYTES = 2**28
+"""Maximum bytes of a layer's results, which are kept during the rounds."""
+FED = "tuilab_fed"
+_SOURCES = ("Placeholder", "Const")
+_HANDLES = ("resource", "variant")
+
+
+def with_savings(
+    bench: Bench, cell: TimedArm, account: Account, layers: Sequence[LayerWork]
+) -> tuple[LayerWork, ...]:
+    """Return the layers; those whose share the profile leaves open by more than 10 points are measured."""
+    wide = {layer.name: layer for layer in layers if _width(layer, account) > 2 * TOLD}
+    ends, done = time.monotonic() + ARM_S, dict[str, LayerWork]()
+    for name, layer in sorted(wide.items(), key=lambda item: -_width(item[1], account)):
+        if time.monotonic() > ends or bench.request.sweep or cell.call_s * 4 * FEWEST > LAYER_S:
+            break
+        try:
+            saved = _saved_share(bench, cell, name)
+        except Exception as error:
+            text = f"{cell.arm.id}: {name} could not be removed: {type(error).__name__}: {text_of(error)}"
+            bench.context.log(text, bench.run)
+            continue
+        if saved is not None:
+            done[name] = msgspec.structs.replace(layer, saved=saved)
+    return tuple(done.get(layer.name, layer) for layer in layers)
+
+
+def _width(layer: LayerWork, account: Account) -> float:
+    low, high = share_range(layer, account)
+    return high - low
+
+
+def _saved_share(bench: Bench, cell: TimedArm, layer: str) -> tuple[float, float, float] | None:
+    """Return the share of a call that removing the layer saves, with its interval; None if it is unknown.
+
+    In each round, the calls with and without the layer take turns: with, without, without, with.
+    """
+    case, stopwatch, tf = cell.case, bench.stopwatch_of(cell), bench.context.tf
+    concrete = case.function.get_concrete_function(*case.arguments)  # type: ignore[union-attr]
+    whose = Layers(bench.workload.layers, cell.of_graph.parts if cell.of_graph is not None else ())
+    mine = {op.name for op in concrete.graph.get_operations() if whose.of(op.name, op.type)[0] == layer}
+    with case.scope():
+        run = removed(tf, concrete, mine, case.arguments)
+        if run is None:
+            return None
+        copy_in, copy_out, arguments = case.copy_in, case.copy_out, case.arguments
+
+        def cut() -> object:
+            results = run(copy_in() if copy_in is not None else arguments)
+            return copy_out(results) if copy_out is not None else results
+
+        for _ in range(WARM):
+            cut()
+        shares = list[float]()
+        for _ in range(max(FEWEST, min(ROUNDS, int(LAYER_S / (4 * cell.call_s * cell.calls))))):
+            bench.check()
+            whole, part, again, last = (
+                stopwatch.time(call, cell.calls) for call in (case.call, cut, cut, case.call)
+            )
+            shares.append(1 - (part + again) / (whole + last))
+    found = estimate(shares)
+    if found is None or found.low is None or found.high is None:
+        return None
+    return found.median, found.low, found.high
+
+
+def removed(
+    tf: Any, concrete: Any, mine: Collection[str], arguments: Sequence[Any]
+) -> Callable[[Any], list[Any]] | None:
+    """Return a function of the arguments that computes the graph without the ops `mine`; None if none of them
+    is a loop, or if their results are too large to keep.
+
+    Runs the graph once for these results.
+    """
+    graph = concrete.graph
+    if not any(op.type in LOOPS for op in graph.get_operations() if op.name in mine):
+        return None
+    border = _Border.of(graph, mine)
+    definition = graph.as_graph_def()
+    held = [t for op in border.results for t in op.outputs]
+
+    def imported(definition: Any, given: Any, fed: Mapping[str, Any], wanted: Sequence[str]) -> list[Any]:
+        own = [t for t in tf.nest.flatten(list(given), expand_composites=True) if hasattr(t, "shape")]
+        capture = tf.compat.v1.get_default_graph().capture
+        own = own[: len(graph.inputs) - len(concrete.captured_inputs)]
+        inputs = [*own, *map(capture, concrete.captured_inputs)]
+        sources = {old.name: new for old, new in zip(graph.inputs, inputs, strict=True)}
+        found: list[Any] = tf.graph_util.import_graph_def(
+            definition, input_map={**sources, **fed}, return_elements=list(wanted), name=""
+        )
+        return found
+
+    def compiled(function: Callable[..., list[Any]]) -> Any:
+        return tf.function(function, autograph=False)
+
+    kept = compiled(lambda given: imported(definition, given, {}, [t.name for t in held]))(arguments)
+    if sum(int(tf.size(t)) * t.dtype.size for t in kept if t.dtype.name not in _HANDLES) > MOST_BYTES:
+        return None
+    # The optimiser drops an op that nothing reads, so the layer's inputs are results of the call, too.
+    wanted = [t.name for t in (*graph.outputs, *border.reads) if t.dtype.name not in _HANDLES]
+    short = without(definition, border)
+
+    def cut(given: Any, fed: Sequence[Any]) -> list[Any]:
+        return imported(short, given, {f"{FED}_{n}:0": each for n, each in enumerate(fed)}, wanted)
+
+    call = compiled(cut)
+    count = len(graph.outputs)
+    return lambda given: call(given, kept)[:count]
+
+
+@dataclass(frozen=True)
+class _Border:
+    """The ops of a layer that others read, each with the outer ops that it waits for; and the tensors that
+    the layer reads.
+    """
+
+    results: Mapping[Any, Collection[str]]
+    reads: Sequence[Any]
+    within: Collection[str]
+    """Names of the layer's ops."""
+
+    def passed(self, result: Any) -> str:
+        """Return the name of the only tensor that the layer reads if its only result has the same shape and
+        dtype; "" otherwise.
+        """
+        if len(self.results) != 1 or len(result.op.outputs) != 1 or len(self.reads) != 1:
+            return ""
+        read = self.reads[0]
+        same = read.dtype == result.dtype and shape_of(read) is not None and read.shape == result.shape
+        return str(read.name) if same else ""
+
+    @classmethod
+    def of(cls, graph: Any, mine: Collection[str]) -> "_Border":
+        inside = [
+            op
+            for op in graph.get_operations()
+            if op.name in mine and op.type not in _SOURCES and not _cancelled(op, mine)
+        ]
+        within = {op.name for op in inside}
+        used = {t.op.name for op in graph.get_operations() if op.name not in within for t in op.inputs}
+        used |= {t.op.name for t in graph.outputs}
+        reads = {
+            t.name: source
+            for op in inside
+            for t in op.inputs
+            if t.op.name not in within and (source := _source(op, t)).op.type not in _SOURCES
+        }
+        results = {op: _before(op, within, reads) for op in inside if op.name in used}
+        return cls(results, list(reads.values()), within)
+
+
+# Recurrent layers transpose their input and their output. The optimiser cancels two such ops in a row, so
+# those across the layer's border belong to no layer.
+def _cancelled(op: Any, mine: Collection[str]) -> bool:
+    """Return whether a transpose outside the layer reads this one."""
+    readers = op.outputs[0].consumers() if op.type == "Transpose" else []
+    return any(each.type == op.type and each.name not in mine for each in readers)
+
+
+def _source(op: Any, tensor: Any) -> Any:
+    """Return the tensor that an op of the layer reads, before both transposes if there are two."""
+    return tensor.op.inputs[0] if tensor.op.type == op.type == "Transpose" else tensor
+
+
+def _before(op: Any, within: Collection[str], reads: Mapping[str, Any]) -> set[str]:
+    """Return the names of the outer ops whose results this op of the layer needs."""
+    waiting, seen, found = [op], set[str](), set[str]()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in seen:
+            seen.add(op.name)
+            found |= {reads[t.name].op.name for t in op.inputs if t.name in reads}
+            waiting += [t.op for t in op.inputs if t.op.name in within]
+    return found
+
+
+def without(definition: Any, border: _Border) -> Any:
+    """Return the graph without the layer's ops. Those that others read return what they are fed, as soon as
+    the layer's inputs are known: otherwise the ops before and after the layer would run at the same time.
+    Results of the inputs' shape are replaced by the inputs, because TensorFlow runs recurrent layers without
+    an op between them faster.
+    """
+    results = {op.name: (op, before) for op, before in border.results.items()}
+    short = type(definition)(library=definition.library, versions=definition.versions)
+    count = 0
+    for node in definition.node:
+        if node.name in results:
+            op, before = results[node.name]
+            stand = short.node.add(name=node.name, op="IdentityN", device=node.device)
+            for t in op.outputs:
+                stand.attr["T"].list.type.append(t.dtype.as_datatype_enum)
+                stand.input.append(border.passed(t) or f"{FED}_{count}")
+                fed = short.node.add(name=f"{FED}_{count}", op="Placeholder")
+                fed.attr["dtype"].type = t.dtype.as_datatype_enum
+                count += 1
+            stand.input.extend(f"^{name}" for name in sorted(before))
+        elif node.name not in border.within:
+            left = short.node.add()
+            left.CopyFrom(node)
+            del left.input[:]
+            left.input.extend(
+                name
+                for name in node.input
+                if name[:1] != "^" or name[1:] in results or name[1:] not in border.within
+            )
+    return short
