@@ -437,6 +437,7 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.screen_stack[0])
         assert not app.leaving and app.watching.running
+        assert any("still running; W goes back to it" in said.message for said in app._notifications)
         app.screen.opener.open_soon(f"watch {script}")
         await until(
             pilot,

@@ -414,12 +414,15 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         if self.app.screen_stack[0] is self:
             await self.app.action_quit()
         else:
-            self.dismiss()
+            self.action_back()
 
     def action_back(self) -> None:
         """Return to the lab, if there is one."""
-        if self.app.screen_stack[0] is not self:
-            self.dismiss()
+        if self.app.screen_stack[0] is self:
+            return
+        if self.watching.running:
+            self.say("Your program is still running; {watched} goes back to it.")
+        self.dismiss()
 
     def action_stop(self) -> None:
         """Send Ctrl-C to the program."""
