@@ -76,7 +76,10 @@ def test_a_command_also_imports_a_run_in_the_background(tmp_path: Path) -> None:
     assert "is still running in the background" in run(tmp_path, "history").stderr
     terminal.until(lambda: not ours(str(tmp_path / TRUTH)))
     listed = run(tmp_path, "history")
-    assert "#background" in listed.stdout and "is in the history now" in listed.stderr
+    assert (
+        "#background" in listed.stdout
+        and "finished in the background; it is in the history, as" in listed.stderr
+    )
     assert run(tmp_path, "history", "unattended").stdout == ""
     store = Store.open(tmp_path)
     (entry,) = browse.page(store)

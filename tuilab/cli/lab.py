@@ -118,7 +118,8 @@ def _collect(history: History) -> None:
     if found is None:
         return
     for run in found.finished:
-        tell(f"run {run[:8]} continued in the background; it is in the history now")
+        if words := history.outcome(run):
+            tell(f"{words}, as {run[:8]}")
     for run in (*found.going_on, *found.elsewhere):
         tell(f"run {run[:8]} is still running in the background")
     for problem in found.problems:

@@ -16,6 +16,7 @@ from tuilab.history.imports import import_left
 from tuilab.history.store import Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
+from tuilab.model.quantity import plural
 from tuilab.paths import PRIVATE_FILE, private_folder
 from tuilab.processes import since
 from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
@@ -53,6 +54,22 @@ def file_in(place: str, run: str) -> str:
     """Return the file to which a run's events were spooled; "" if the folder contains none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
+
+
+def outcome(store: Store, run: str) -> str:
+    """Return a sentence about an imported run whose lab had ended; "" if the run no longer exists."""
+    line = store.line(run)
+    if line is None:
+        return ""
+    name, rounds = line.preset or line.workload, plural(line.rounds, "round")
+    if store.deleted(run):
+        return (
+            f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` restores "
+            f"it with its {rounds}"
+        )
+    if line.status == "ok":
+        return f"a run of {name} finished in the background; it is in the history"
+    return f"a run of {name} was cut short when its lab closed; the history has {rounds} of it"
 
 
 def forget(spool: Path, run: str, store: Store) -> None:

@@ -333,6 +333,10 @@ class History:
                 work_out_unattended(self.store, run, claims_of)
         return found
 
+    def outcome(self, run: str) -> str:
+        """Return a sentence about an imported run whose lab had ended; "" if the run no longer exists."""
+        return spool.outcome(self.store, run)
+
 
 class HistoryClient:
     """Queries the history without blocking the screen: in a thread, with a new connection for each call.

@@ -15,7 +15,6 @@ from tuilab.history.store import Store
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
 from tuilab.model.events import Event, Finished, Progress, RunsAlike, RunStarted, encode
-from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.spool import Spool, file_of, folder
@@ -120,18 +119,9 @@ class RunRecorder:
         line = work_out_unattended(self.store, run, self._state.claims_of)
         if line is None:  # another program has removed the run
             return ""
-        name = line.preset or line.workload
-        if self.store.deleted(run):
-            return (
-                f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` "
-                f"restores it with its {plural(line.rounds, 'round')}"
-            )
-        if line.status == "ok":
-            self._state.from_background = name
-            return f"a run of {name} finished in the background; it is in the history"
-        return (
-            f"a run of {name} was cut short when its lab closed; its {line.rounds} rounds are in the history"
-        )
+        if line.status == "ok" and not self.store.deleted(run):
+            self._state.from_background = line.preset or line.workload
+        return spool.outcome(self.store, run)
 
     def receive(self, event: Event) -> None:
         """Save an event; at the end of a run, also its answer."""
