@@ -37,8 +37,8 @@ _HANDLES = ("resource", "variant")
 def with_savings(
     bench: Bench, cell: TimedArm, account: Account, layers: Sequence[LayerWork]
 ) -> tuple[LayerWork, ...]:
-    """Return the layers; those whose share the profile leaves open by more than 10 points are measured."""
-    wide = {layer.name: layer for layer in layers if _width(layer, account) > 2 * TOLD}
+    """Return the layers; those whose share the profile leaves open by more than 5 points are measured."""
+    wide = {layer.name: layer for layer in layers if _width(layer, account) > TOLD / 2}
     ends, done = time.monotonic() + ARM_S, dict[str, LayerWork]()
     for name, layer in sorted(wide.items(), key=lambda item: -_width(item[1], account)):
         if time.monotonic() > ends or bench.request.sweep or cell.call_s * 4 * FEWEST > LAYER_S:
@@ -148,57 +148,40 @@ class _Border:
     within: Collection[str]
     """Names of the layer's ops."""
 
-    def passed(self, result: Any) -> str:
-        """Return the name of the only tensor that the layer reads if its only result has the same shape and
-        dtype; "" otherwise.
+    def passed(self, op: Any) -> str:
+        """Return the name of the only tensor that the layer reads if the op's output, the layer's only
+        result, has the same shape and dtype; "" otherwise.
         """
-        if len(self.results) != 1 or len(result.op.outputs) != 1 or len(self.reads) != 1:
+        if len(self.results) != 1 or len(op.outputs) != 1 or len(self.reads) != 1:
             return ""
-        read = self.reads[0]
+        (result,), (read,) = op.outputs, self.reads
         same = read.dtype == result.dtype and shape_of(read) is not None and read.shape == result.shape
         return str(read.name) if same else ""
 
     @classmethod
     def of(cls, graph: Any, mine: Collection[str]) -> "_Border":
-        inside = [
-            op
-            for op in graph.get_operations()
-            if op.name in mine and op.type not in _SOURCES and not _cancelled(op, mine)
-        ]
+        inside = [op for op in graph.get_operations() if op.name in mine and op.type not in _SOURCES]
         within = {op.name for op in inside}
         used = {t.op.name for op in graph.get_operations() if op.name not in within for t in op.inputs}
         used |= {t.op.name for t in graph.outputs}
         reads = {
-            t.name: source
+            t.name: t
             for op in inside
             for t in op.inputs
-            if t.op.name not in within and (source := _source(op, t)).op.type not in _SOURCES
+            if t.op.name not in within and t.op.type not in _SOURCES
         }
         results = {op: _before(op, within, reads) for op in inside if op.name in used}
         return cls(results, list(reads.values()), within)
 
 
-# Recurrent layers transpose their input and their output. The optimiser cancels two such ops in a row, so
-# those across the layer's border belong to no layer.
-def _cancelled(op: Any, mine: Collection[str]) -> bool:
-    """Return whether a transpose outside the layer reads this one."""
-    readers = op.outputs[0].consumers() if op.type == "Transpose" else []
-    return any(each.type == op.type and each.name not in mine for each in readers)
-
-
-def _source(op: Any, tensor: Any) -> Any:
-    """Return the tensor that an op of the layer reads, before both transposes if there are two."""
-    return tensor.op.inputs[0] if tensor.op.type == op.type == "Transpose" else tensor
-
-
-def _before(op: Any, within: Collection[str], reads: Mapping[str, Any]) -> set[str]:
+def _before(op: Any, within: Collection[str], reads: Collection[str]) -> set[str]:
     """Return the names of the outer ops whose results this op of the layer needs."""
     waiting, seen, found = [op], set[str](), set[str]()
     while waiting:
         op = waiting.pop()
         if op.name not in seen:
             seen.add(op.name)
-            found |= {reads[t.name].op.name for t in op.inputs if t.name in reads}
+            found |= {t.op.name for t in op.inputs if t.name in reads}
             waiting += [t.op for t in op.inputs if t.op.name in within]
     return found
 
@@ -206,8 +189,8 @@ def _before(op: Any, within: Collection[str], reads: Mapping[str, Any]) -> set[s
 def without(definition: Any, border: _Border) -> Any:
     """Return the graph without the layer's ops. Those that others read return what they are fed, as soon as
     the layer's inputs are known: otherwise the ops before and after the layer would run at the same time.
-    Results of the inputs' shape are replaced by the inputs, because TensorFlow runs recurrent layers without
-    an op between them faster.
+    A result with the shape of the layer's input is replaced by that input, because TensorFlow merges ops
+    across the gap, such as the transposes of two recurrent layers.
     """
     results = {op.name: (op, before) for op, before in border.results.items()}
     short = type(definition)(library=definition.library, versions=definition.versions)
@@ -215,14 +198,22 @@ def without(definition: Any, border: _Border) -> Any:
     for node in definition.node:
         if node.name in results:
             op, before = results[node.name]
-            stand = short.node.add(name=node.name, op="IdentityN", device=node.device)
+            passed = border.passed(op)
+            stand = short.node.add(
+                name=node.name, op="Identity" if passed else "IdentityN", device=node.device
+            )
+            if passed:
+                stand.attr["T"].type = op.outputs[0].dtype.as_datatype_enum
+                stand.input.append(passed)
             for t in op.outputs:
-                stand.attr["T"].list.type.append(t.dtype.as_datatype_enum)
-                stand.input.append(border.passed(t) or f"{FED}_{count}")
                 fed = short.node.add(name=f"{FED}_{count}", op="Placeholder")
                 fed.attr["dtype"].type = t.dtype.as_datatype_enum
                 count += 1
-            stand.input.extend(f"^{name}" for name in sorted(before))
+                if not passed:
+                    stand.attr["T"].list.type.append(t.dtype.as_datatype_enum)
+                    stand.input.append(fed.name)
+            if not passed:
+                stand.input.extend(f"^{name}" for name in sorted(before))
         elif node.name not in border.within:
             left = short.node.add()
             left.CopyFrom(node)
