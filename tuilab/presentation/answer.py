@@ -1,4 +1,4 @@
-"""Writes the text of the answer panel, before and after there is an answer. Pure functions."""
+"""Writes the text of the answer panel, whether or not there is an answer yet. Pure functions."""
 
 import re
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class Said:
     verdict: VerdictWord | None = None
     """The verdict shown as the preset's mark in the list."""
     called: str = ""
-    """The word for that verdict, as shown."""
+    """The displayed word for the verdict."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
@@ -55,7 +55,8 @@ def opening(text: str, most: int = 0) -> str:
 
 
 def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
-    """Return the answer for the run on the screen, or what a run would measure, always with the next steps.
+    """Return the answer for the run on the screen, or a description of what a run would measure. Both include
+    the next steps.
 
     newcomer: also explain how to begin.
     """
@@ -112,7 +113,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
-    """Return the first claim with the verdict that marks the preset in the list."""
+    """Return the first claim whose verdict is the preset's mark in the list."""
     word = overall([claim.verdict for claim in claims]) if claims else None
     return next((claim for claim in claims if claim.verdict == word), None)
 

@@ -131,7 +131,9 @@ class Demo:
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Record the n-th guess; return False if there is no such guess, or if it is too late for one."""
+        """Record the guess with this number; return False if there is no such guess or it is too late to
+        guess.
+        """
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
         self.guess = GUESSES[number - 1]
@@ -219,7 +221,7 @@ def update_steps(
 
 
 def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
-    """Return whether a short run on this machine can confirm or refute the first claim."""
+    """Return whether a short run on this machine can confirm or refute the preset's first claim."""
     claim = preset.claims[0]
     if known is not None:
         return GUESSED[known] != GUESSES[2]

@@ -157,7 +157,7 @@ def _memory_reading(label: str, used: int | None, total: int | None) -> Reading:
 def _join_reading(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
-    """Return a reading that joins the known parts; no reading if all are unknown."""
+    """Yield one reading that joins the known parts; nothing if all parts are unknown."""
     words, *more = [part for part in parts if part] or [""]
     if words:
         yield Reading(label, words, value, most, tuple(more), warn=warn)

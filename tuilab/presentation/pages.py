@@ -49,7 +49,8 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         out += section("Certainty", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
-        # The arm's name includes the device, so the column is needed only if an arm ran elsewhere.
+        # The arm's name includes the requested device, so show the device column only if an arm ran on
+        # another one.
         rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
     measured = [row for row in rows if row[2]]
@@ -149,7 +150,9 @@ def _place(preset: Preset) -> Iterator[PageLine]:
 
 
 def not_judged(lab_state: LabState, evidence: str) -> list[str]:
-    """Return why a claim has no verdict yet and, separately, what the run on the screen shows about it."""
+    """Return a line that says why a claim has no verdict yet and, unless the values are guesses, a line with
+    the evidence so far.
+    """
     reason = lab_state.undecided
     why = [f"Not judged: {'these settings are ' * reason.startswith('not ')}{reason}."]
     if lab_state.guessing:
@@ -158,8 +161,8 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """Yield the lines of a claim's verdict, evidence and advice. unjudged: the state, if the verdict does not
-    count yet; the lines then give the reason.
+    """Yield the lines of a claim's verdict, evidence and advice. unjudged: the lab's state if the verdict
+    does not count yet; None if it counts. If set, the lines say why the verdict does not count.
     """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)
@@ -192,9 +195,9 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 
 
 def observed(state: RunState) -> list[str]:
-    """Return the workload's observations other than times, each once with its arms.
+    """Return the observations other than times, each once, preceded by its arms.
 
-    For example `CPU eager, CPU graph: traced 3 times.`; without arms if it applies to all.
+    For example `CPU eager, CPU graph: traced 3 times.` An observation about all arms names none.
     """
     about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
     measured = [arm for arm in state.arms.values() if arm.status == "ok"]

@@ -52,7 +52,7 @@ class Pacing:
         if rounds <= 1:
             return 0.0
         every = next(every for until, every in STEPS if elapsed_s < until)
-        # Use the smaller of two durations, because the first paint of a kind also loads modules.
+        # Use the shorter of the last two paints, because the first paint of a kind also loads modules.
         every = max(every, min(self._took, self._before) / MOST_SHARE)
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
@@ -64,7 +64,7 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:
-        """Record the end of a paint, which took `took` seconds."""
+        """Record that a paint ended after `took` seconds."""
         self._painted, self._sent_before = self._clock(), self._sent()
         self._before, self._took = self._took, took
 
@@ -107,14 +107,15 @@ class Painter:
         self.soon(change)
 
     def soon(self, change: Change) -> None:
-        """Schedule the drawing of a change: at once if the user or the worker waits for it."""
+        """Schedule the drawing of a change: at once if the user or the worker is waiting for it."""
         if self._closed or not change:
             return
         self._dirty |= change
         self._ticking()
         loop, shown = asyncio.get_running_loop(), self._lab.state.shown
         if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
-            # The worker or the user waits for this paint. Events that were written together arrive together.
+            # The worker or the user is waiting for this paint. `call_soon` lets events that arrived together
+            # share one paint.
             wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
             if wait:
                 if self._due is None:
@@ -144,7 +145,7 @@ class Painter:
         self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
-        """Let the worker continue, as no paint is pending."""
+        """Let the worker continue, because no paint is pending."""
         if self._answer is None:
             self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 
@@ -155,8 +156,8 @@ class Painter:
             self._late = None
         state, begun = self._lab.state, asyncio.get_running_loop().time()
         if state.summing:
-            # Drawing during a summary would double the time of both; the summary's own paint includes the
-            # change.
+            # Drawing while a summary is computed would double the time of both. The paint that follows the
+            # summary includes the change.
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
         elif self._dirty & SUMMED and state.long:
@@ -187,7 +188,7 @@ class Painter:
         """Redraw the elapsed seconds once a second while something is in progress; an unchanged screen sends
         nothing.
 
-        During a run, a wait may start at any time, so a timer checks for it every second.
+        A running worker may start to wait at any time, so a timer checks for that every second.
         """
         state = self._lab.state
         if (

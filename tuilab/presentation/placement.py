@@ -111,7 +111,7 @@ def groups(state: RunState) -> list[Group]:
 
 
 def _most_at_a_size(state: RunState, key: Callable[[Node], Key]) -> dict[Key, Counter[str]]:
-    """Count the ops of all arms by key; in a sweep, at the size where the key has most ops.
+    """Count the ops of all arms by key; in a sweep, at the size with the most ops for that key.
 
     A function of 43 ops that is measured at six sizes has 43 ops, not 258.
     """
@@ -136,8 +136,8 @@ def _where(kind: str, device: str, to: str) -> str:
 class PlacementRows(Sequence[PlacementRow]):
     """A row for each op in the run, including copies and folded groups.
 
-    Rows are created on access: 100,000 rows take no more memory than the run's own state, in any number of
-    tables.
+    Rows are created on access: 100,000 rows take no more memory than the run's own state, no matter how many
+    tables show them.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -168,7 +168,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """Count ops, copies and folded ops; in a sweep, at the size with the largest number."""
+        """Count ops, copies and folded ops; in a sweep, at the size with the largest total."""
         at: dict[int, Counter[str]] = {}
         for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
             out = at.setdefault(point, Counter())
@@ -178,7 +178,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return max(at.values(), key=Counter.total, default=Counter())
 
     def __str__(self) -> str:
-        """`Placement of 2 arms: 48 ops, 2 copies, 76 folded`; a call of one arm runs fewer ops."""
+        """`Placement of 2 arms: 48 ops, 2 copies, 76 folded`. The counts are totals over all arms."""
         counts, words = self.counts(), {**KINDS, "folded": ("folded", "folded")}
         parts = [
             f"{counts[kind]:,} {one if counts[kind] == 1 else more}"

@@ -34,7 +34,7 @@ class Racer:
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """Return the drawn arms with figures, and comparable arms from each recording; fastest first.
+    """Return the drawn arms that have a median, and comparable arms from each recording; fastest first.
 
     Only arms with the same work as the first one take part.
     """
@@ -53,7 +53,9 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
 
 
 def _fastest(run: RunState, work: str) -> Iterator[Racer]:
-    """Yield the fastest arm with that work for each device family, from another machine's run."""
+    """Yield the fastest arm of each device family in another machine's run. `work` is the work that the arms
+    must do.
+    """
     where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
     best: dict[str, Racer] = {}
     for arm in run.arms.values():

@@ -177,8 +177,8 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """Return the ratio of the next arm's time to the fastest; `≈ 1×` if they are equal, `≈` if noise hides
-    the difference.
+    """Return the ratio of the next arm's time to the fastest; `≈ 1×` if the times are equal, `≈` if noise
+    hides the difference.
     """
     brief = entry.brief
     if brief is None or brief.ratio is None:

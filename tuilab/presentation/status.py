@@ -199,8 +199,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     if len(set(_measured_sizes(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
-    # Time outside the counted calls, for example to build an arm and profile it, is assumed to be
-    # proportional to the time of the calls in that process.
+    # The time outside the counted calls, for example to build and profile an arm, is assumed to be
+    # proportional to the time spent on calls in the current process.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -244,8 +244,8 @@ MOST_POWER = 3.0
 length.
 """
 FEWEST_CALLS = 5
-"""Minimum number of calls of an arm whose calls exceed the budget: the first two, one observed call, a round,
-and those for the phases.
+"""Minimum number of calls of an arm, even if they exceed the budget: the first two, one under observation,
+one in a round, and one for the phases.
 """
 
 
@@ -254,10 +254,10 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
     A size that was measured too imprecisely takes as long as before. At other sizes, the time of a call is
     assumed to grow as a power of the size, as it did between the two largest known sizes, but no faster than
-    its counted work, and never below the minimum for that work. A call that still fits into a block of the
-    last size is repeated for the same total time. A longer call takes proportionally more, until the budget
-    allows only the minimum number of calls. A call that fills a block and whose work is unknown grows at
-    least linearly with the size.
+    its counted work, and never below the minimum for that work. If a call takes no longer than a block did at
+    the last size, the total time stays the same. Beyond that, the total grows in proportion to the call,
+    until the budget allows only the minimum number of calls. A call that fills a block and whose work is
+    unknown grows at least linearly with the size.
     """
     most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)

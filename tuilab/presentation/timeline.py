@@ -80,8 +80,8 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """Select the next arm (1), or the same one again (0); return False if there is none, or one is being
-        profiled.
+        """Select the next arm (`by` = 1) or the current arm again (0). Return False if the run has no arms,
+        or an arm is being profiled.
         """
         arms = self._arms()
         if self._asking or not arms:
@@ -90,7 +90,7 @@ class Profiling:
         return self.take(arms[(at + by) % len(arms)])
 
     def take(self, arm: str) -> bool:
-        """Select that arm; return False if that is impossible, or another arm is being profiled."""
+        """Select an arm by its id. Return False if the run does not include it, or an arm is being profiled."""
         if self._asking or arm not in self._arms():
             return False
         self.arm, self._failed, self._picked = arm, "", True
@@ -148,8 +148,8 @@ class Profiling:
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
     """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44%, dispatch 38%`.
 
-    account: the phases of the arm's call as the run measured them, which every view shows; None if the run
-    did not measure them.
+    account: the phases of a call as the run measured them, so that all views agree; None if the run did not
+    measure them.
     """
     known = account or profile.account
     shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
@@ -221,7 +221,7 @@ class Stretch:
 
 
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
-    """Return what a track shows between `begin` and `finish` in that many columns.
+    """Return what to draw for a track between `begin` and `finish`, using `columns` columns.
 
     Takes time proportional to the number of columns, regardless of the number of spans.
     """
@@ -236,7 +236,7 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
         end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
         following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
         if out and first < out[-1].end:
-            # Rounding puts this span into an occupied column, so keep the span that is already there.
+            # Rounding puts the start of this span into an occupied column, so start it in the next free one.
             first = out[-1].end
         if (
             following - index > 1
