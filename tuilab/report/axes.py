@@ -12,7 +12,7 @@ Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""Factors at which an axis may end, to be multiplied by a power of ten."""
+"""An axis may end at one of these factors times a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 # Ticks of a log axis, from coarse to fine: every n-th decade, then several per decade.
@@ -42,7 +42,7 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Tick positions with labels, and the unit if all labels share it."""
+    """Tick positions with labels, and the unit if all labels share one."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -50,8 +50,8 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return the limits of an axis: round numbers around `values`. Limits that are already in use may only
-    widen.
+    """Return the limits of an axis: round numbers around `values`. `before`: the current limits, which may
+    widen but never shrink.
     """
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
@@ -79,7 +79,7 @@ def _log_limits(low: float, high: float, binary: bool) -> Limits:
 
 
 def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
-    # A clock or counter starts at zero; values far from zero get an axis that does not include zero.
+    # The axis starts at zero, unless all values are far from zero.
     if 0 <= low <= 0.5 * high:
         return 0.0, round_up(high, ends)
     span = high - low or abs(high) * 0.2 or 1.0
@@ -135,7 +135,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         values = powers_of_two(*ends, most)
     else:
         values = logarithmic(*ends, most)
-    if axis.kind in ("count", "binary"):  # a round is never half
+    if axis.kind in ("count", "binary"):  # counts have no fractions
         values = [value for value in values if abs(value - round(value)) <= 1e-9 * value]
     match axis.kind:
         case "time":
@@ -151,7 +151,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
 
 
 def linear(low: float, high: float, most: int) -> list[float]:
-    """Return the multiples of 1, 2 or 5 times a power of ten."""
+    """Return about `most` ticks: the multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / max(1, most)))
     values: list[float] = []
     for factor in (1, 2, 5, 10, 20, 50):
@@ -165,7 +165,9 @@ def linear(low: float, high: float, most: int) -> list[float]:
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Return round values on a log axis: whole decades, or fewer or more to fill the space."""
+    """Return up to `most` round values on a log axis: every n-th decade, every decade, or several values per
+    decade.
+    """
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
     grids += [[factor * 10.0**power for power in powers for factor in factors] for factors in _WITHIN]
@@ -186,7 +188,7 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
     """Return a row of `width` characters with each label at its position, starting at `first`.
 
-    Labels without space are left out.
+    Labels that do not fit are left out.
     """
     row, free = [" "] * width, first
     for start, label in labels:

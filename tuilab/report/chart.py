@@ -31,8 +31,8 @@ class Series:
 
     key: str
     label: str
-    """The label in the legend; "" hides the series there. Without points, the legend shows label and note as
-    the reason.
+    """The label in the legend; "" hides the series there. If there are no points, the legend shows the label,
+    and the note as the reason.
     """
     x: Sequence[float] = ()
     y: Sequence[float] = ()
@@ -91,8 +91,9 @@ def live_chart(
     """Return each arm's samples at one point, in order, drawn over the samples of earlier runs.
 
     figures: the arms' results by id, for medians and bands. shown: returns whether to draw an arm. Before the
-    first round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each arm
-    starts at the left, because arms warm up one after another. The number of arms without data is shown too.
+    first round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each
+    arm's warm-up starts at the left, because arms warm up one after another. The chart also shows how many
+    arms have no data.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -154,7 +155,7 @@ def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResul
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Return why an arm has no samples; "" if it has some or will have some."""
+    """Return why an arm has no samples; "" if it has samples or is still going to be measured."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
@@ -182,11 +183,11 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return whether x and y are the series that is thinned here, possibly with more points."""
+        """Return whether x and y belong to the series that this object thins. They may have new points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the points, thinned for that many columns: the extremes of each bucket in order, and the
+        """Return the points, thinned to fit `columns` columns: the extremes of each bucket in order, and the
         medians.
 
         A short series is returned unchanged.

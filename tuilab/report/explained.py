@@ -50,9 +50,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error. Adds that there is no GPU here if every op would get the same error for that
-    reason.
-    """
+    """Return TensorFlow's error. If the only cause is that this machine has no GPU, add that."""
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )
@@ -68,7 +66,7 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     text += f" ({arm.folded} folded)" if arm.folded else ""
     if arm.copies:
         text += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
-    # Ops that did not run where requested come first, because readers look for them.
+    # Ops that did not run on the requested device come first, because readers look for them.
     shown = sorted(
         (node for node in arm.nodes if node.kind != "folded"),
         key=lambda n: (not n.elsewhere, n.kind != "copy"),

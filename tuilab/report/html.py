@@ -71,7 +71,7 @@ def _placement(result: RunResult) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
     """Return an HTML table.
 
-    With `numeric`, the columns between the first and the last are aligned as numbers; a cell with a sentence
+    If `numeric` is set, all columns except the first and last are aligned as numbers. A cell with a sentence
     wraps as text. A reason that replaces a row's figures spans all these columns.
     """
 

@@ -14,8 +14,8 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return the machines and disagreements of each preset, with the day of each machine's latest run, and
-    what disturbed it. `!` marks different software versions.
+    """Return each preset's machines and their disagreements. For each machine, show the day of its latest run
+    and what disturbed that run. `!` marks different software versions.
 
     most: maximum columns, 0 for no limit.
     """
@@ -58,8 +58,8 @@ def fastest(summary: MachineSummary) -> str:
 
 
 def median(best: Best | None) -> str:
-    """Format a median, such as `483 µs`, with as many digits as the interval supports; a dash if there is
-    none.
+    """Format a median, such as `483 µs`, with as many digits as the interval justifies; a dash if there is no
+    median.
     """
     if best is None:
         return "–"

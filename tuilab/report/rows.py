@@ -55,7 +55,7 @@ def arm_row(arm: ArmResult) -> list[str]:
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
     """Return the arms with figures, followed by one row for each reason why other arms have no figures.
 
-    going: True while the run is active. Then only arms that cannot run are merged into one row.
+    going: True while the run is active. During a run, only arms that cannot run are merged into one row.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -66,15 +66,16 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Return the ratio of each arm's time to that of the fastest arm with the same work, by id.
+    """Map each arm's id to the ratio of its time to that of the fastest arm with the same work.
 
-    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. If the arm
-    was not compared with the fastest one, it is the ratio of the displayed medians, without an interval.
+    The ratio is computed over rounds, as in the answer, and has an interval. It may differ from the ratio of
+    the medians. For an arm that was not compared with the fastest one, it is the ratio of the displayed
+    medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
     }
-    # If the fastest arm is not shown, two arms may have been compared in the other order, or not at all.
+    # If the fastest arm is hidden, the run may have compared two arms in the opposite order, or not at all.
     both = {**{(b, a): ratio.turned for (a, b), ratio in known.items()}, **known}
     least: dict[str, ArmResult] = {}
     out: dict[str, RatioEstimate] = {}
@@ -125,10 +126,10 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return the crossovers of a sweep: first the ones that were found, followed by estimated ones for a GPU
-    that you do not have.
+    """Return a sentence per crossover in a sweep: measured ones first, followed by estimates for a GPU that
+    you do not have.
 
-    Omits pairs of arms that more sizes may still separate.
+    During a run, omits pairs of arms whose crossover is still unknown.
     """
     crossings = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
     lines = [c.sentence for c in sorted(crossings, key=lambda c: c.at is None) if c.sentence]
@@ -224,8 +225,8 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label of an arm (by default, the result's layered arm), and its layers with the time outside
-    them.
+    """Return the label of an arm (by default, the arm whose layers the result shows), and its layers with the
+    time outside them.
     """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
@@ -471,7 +472,7 @@ def model_lines(result: RunResult) -> list[str]:
         first = seconds(model.load_s + min(firsts))
         lines[0] += f" The first call completes at the earliest {first} after the file is opened."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
-    if rates and not result.axis:  # for a sweep, these are the arms at one size only
+    if rates and not result.axis:  # in a sweep, these rates are for one size only
         rate, label = max(rates)
         lines.append(f"Highest throughput: {rate:,.0f} examples per second ({label}).")
     if result.batch is not None and result.batch.sentence:

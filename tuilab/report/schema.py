@@ -52,8 +52,8 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _without_raw(of: Any) -> Any:
-    """Return the types with an `Ask` that takes any object: msgspec cannot serialize the default of a raw
-    JSON field.
+    """Replace `Ask` in a union by a version whose body is any object, because msgspec cannot serialize the
+    default of a raw JSON field.
     """
     if Ask not in get_args(of):
         return of

@@ -121,7 +121,9 @@ BRIEF_ROOF = (0, 1, 3, 5)
 
 
 def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
-    """Yield a blank line and the lines with their role; nothing if there are none."""
+    """Yield a blank line, and each caveat as a line with the given role. Yield nothing if there are no
+    caveats.
+    """
     if caveats:
         yield "blank", ""
     yield from ((role, line) for line in caveats)
@@ -155,7 +157,7 @@ NOTHING = ("", "–", "—", "-")
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return rows as aligned lines, the first column to the left and the others to the right. most: maximum
+    """Return rows as lines, with the first column left-aligned and the others right-aligned. most: maximum
     characters.
     """
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)

@@ -85,7 +85,7 @@ def nested(spans: Sequence[Span]) -> Iterator[Span]:
         if ends and end > ends[-1]:
             end = ends[-1]
         ends.append(end)
-        # A call that started before the first displayed call starts at zero.
+        # A span that started before the first displayed call is drawn from zero.
         start = max(0.0, span.start_s)
         if end >= start:
             yield Span(span.lane, start, end - start, span.name, span.phase)
