@@ -38,7 +38,7 @@ class Choice(NamedTuple):
     resolve: Callable[[Lab], Awaitable[Settings]]
     """Returns the settings; a worker may have to open a file to determine them."""
     scope: str = ""
-    """The files that the first worker may open, as a text from `tuilab.model.requests.scope`."""
+    """The files that the first worker may open, in the form that `tuilab.model.requests.scope` returns."""
 
 
 def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
@@ -113,7 +113,7 @@ def check_claims(name: str, settings: Settings | None = None) -> None:
 
 
 def pop_opening(words: dict[str, Any]) -> Opening:
-    """Remove the options for opening a model file from the words and return them. Raises InputError."""
+    """Remove the options for opening a model file from `words` and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:

@@ -206,7 +206,9 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""What to name in an error without a file name, by errno. Code that opens or writes a file adds its name."""
+"""The file to name in a message about an OSError without a file name, by errno. Code that opens or writes
+other files adds their names itself.
+"""
 
 
 def about_history(error: sqlite3.Error) -> str:

@@ -16,7 +16,7 @@ from tuilab.model.quantity import size
 
 
 def _known_gpu(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Return the name of a GPU in the table; for `help`, list all of them and exit."""
+    """Return the name under which tuilab lists a GPU; for `help`, list all known GPUs and exit."""
     if value == "help":
         for name, gpu in SHEETS.items():
             click.echo(f"{name:<8} {gpu.name}, {gpu.family}, {size(gpu.memory.value)}")

@@ -26,7 +26,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
-    """Measure the mistakes that the findings of a document describe; return the exit code.
+    """Measure how far the mistakes in a document distort its figures; return the exit code.
 
     Raises InputError, WorkerError.
     """

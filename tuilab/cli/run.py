@@ -144,7 +144,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         return INTERRUPTED
     if not broken and not quiet():
         _more_precise(state, result)
-    # If every arm failed, because its code raised, there is no result.
+    # If every arm failed because the user's code raised an exception, there is no result.
     statuses = {arm.status for arm in result.arms}
     if broken or ("failed" in statuses and "ok" not in statuses):
         return WORKER_FAILED

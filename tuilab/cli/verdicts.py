@@ -33,7 +33,9 @@ SPAN = re.compile(r"\[[\d.,]+ [\d.,]+\]")
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim in a preset, for scripts. example: 0 for a statement in prose."""
+    """One claim in a preset, for scripts. example: the number of the example in the document; 0 for a
+    statement in prose.
+    """
 
     document: str
     example: int
@@ -81,7 +83,7 @@ def verdicts(
 
 
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
-    """Measure the presets one after another and add to `lines`; return the exit code.
+    """Measure the presets one after another and add their verdicts to `lines`; return the exit code.
 
     If a worker dies, its preset stays undecided, and the next preset gets a fresh worker.
     """
@@ -105,7 +107,9 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
-    """Measure each preset on a node of a fleet and add to `lines` in order; return the exit code."""
+    """Measure each preset on a node of a fleet and add its verdicts to `lines` in order; return the exit
+    code.
+    """
     by_preset: dict[str, list[VerdictLine]] = {}
 
     def print_verdict(choice: Settings, result: RunResult) -> None:

@@ -30,8 +30,8 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """A command that passes options after a program to that program, but uses options after saved pages
-    itself.
+    """A command that passes the options after a program's name to the program, but handles the options after
+    saved pages itself.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
