@@ -90,7 +90,7 @@ class Profiling:
         return self.take(arms[(at + by) % len(arms)])
 
     def take(self, arm: str) -> bool:
-        """Select an arm by its id. Return False if the run does not include it, or an arm is being profiled."""
+        """Select an arm by its id. Return False if the run lacks it, or an arm is being profiled."""
         if self._asking or arm not in self._arms():
             return False
         self.arm, self._failed, self._picked = arm, "", True

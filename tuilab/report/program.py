@@ -58,7 +58,7 @@ def headline(page: Page) -> str:
 
 
 def short_command(page: Page) -> str:
-    """Return the command without the folders of the interpreter and the script: `python train.py --epochs 3`."""
+    """Return the command without the folders of interpreter and script: `python train.py --epochs 3`."""
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
