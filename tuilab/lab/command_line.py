@@ -21,8 +21,8 @@ def command_line(
     graph`.
 
     The command contains only the differences from the preset. With a sweep it is `tuilab sweep stft-small
-    --axis samples=256,1024,4096`. environments: the Python environments among the hosts, as the user wrote
-    them, by host name.
+    --axis samples=256,1024,4096`. environments: the definition of each host that is a Python environment, as
+    the user wrote it, by host name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]

@@ -1,4 +1,4 @@
-"""Handles the user's controls and the worker's events. Runs one measurement at a time."""
+"""Handles the user's input and the worker's events. Runs one measurement at a time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -29,7 +29,7 @@ the user, a recording or the lab itself.
 
 
 class RunController:
-    """Carries out the user's controls: owns the runner and folds its events into the lab's state.
+    """Carries out what the user requests: owns the runner, and applies its events to the lab's state.
 
     All methods run in one event loop.
     """
@@ -81,7 +81,7 @@ class RunController:
 
     @property
     def idle(self) -> bool:
-        """True if no request is about to go to the runner."""
+        """True if no request is waiting to be sent to the runner."""
         return self._rest is None and not self._tasks
 
     # Changes and their listeners

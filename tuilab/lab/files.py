@@ -204,7 +204,7 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Return whether the lab is opened for the first time here; True only once."""
+    """Return True the first time that the user opens the lab, and False afterwards."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():

@@ -68,7 +68,9 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Stopped(Exception):
-    """Raised if the user stopped an operation. The message describes the completed part, if there is one."""
+    """Raised if the user stopped an operation. The message describes what was completed before, if
+    anything.
+    """
 
 
 class CancellableProgress:
@@ -124,7 +126,7 @@ class History:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """The unreadable part of each damaged run that has been read."""
+        """For each damaged run that has been read, a description of its unreadable part."""
         return self.store.unread
 
     @property
@@ -143,7 +145,7 @@ class History:
     def entries(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[Entry]:
-        """List the same runs with their parameters and summaries."""
+        """List the latest runs, as `runs` does, with their parameters and summaries."""
         return browse.page(self.store, search, titles=titles, limit=limit)
 
     def find(self, start: str) -> RunLine:
@@ -202,8 +204,8 @@ class History:
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Find runs older than `days`, and then the oldest of the others, until at most `size` bytes are
-        left.
+        """Find the runs to delete: all that are older than `days`, and the oldest of the rest until the
+        remaining runs take at most `size` bytes.
         """
         return self.store.prune_candidates(days, size)
 
@@ -399,7 +401,7 @@ def trouble(error: sqlite3.Error) -> str:
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
-    """Yield the events. Raises Stopped after a requested stop."""
+    """Yield the events. Raises Stopped once a stop has been requested."""
     for number, event in enumerate(events):
         if number % CHECK_EVERY == 0:
             going.check()
@@ -453,9 +455,8 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Compare these runs with the baseline among them, or else with the first.
-
-    Compares a single run with its baseline. Returns None if there is nothing to compare. Raises Stopped.
+    """Compare these runs with the baseline among them, or else with the first run. Compare a single run with
+    its pinned baseline. Returns None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -507,7 +508,7 @@ def common_tags(entries: Sequence[Entry]) -> list[str]:
 
 
 def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> str:
-    """Replace the common tags of these runs with those of `after`."""
+    """Replace the tags that all of these runs have in common with the tags in `after`."""
     before = common_tags(entries)
     put, take = ([t for t in one if t not in other] for one, other in ((after, before), (before, after)))
     history.tag((entry.run for entry in entries), put, take)

@@ -43,7 +43,7 @@ class Hosts:
     def add(self, name: str, environment: str = "") -> bool:
         """Add a host; return False if it was already added. Raises InputError for an invalid name.
 
-        environment: an environment of this machine, as the user wrote it.
+        environment: the definition of a Python environment on this machine, as the user wrote it.
         """
         from tuilab.runner.ssh import command
 
@@ -63,12 +63,12 @@ class Hosts:
 
     @property
     def environments(self) -> tuple[str, ...]:
-        """The hosts that are environments of this machine."""
+        """The hosts that are Python environments on this machine."""
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure these settings: all hosts, or only this machine's environments if
-        the code is the user's own file.
+        """Return the hosts that can measure these settings: all hosts, or only the environments on this
+        machine if the code is the user's own file.
         """
         return self.environments if file else tuple(self.known)
 
@@ -93,7 +93,7 @@ class Hosts:
         return []
 
     def tell(self) -> list[tuple[str, Level]]:
-        """Return the unseen sentences and mark them as seen."""
+        """Return the unseen messages and mark them as seen."""
         said, self.said = self.said, []
         return said
 
@@ -134,7 +134,9 @@ def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the slider's stop for these hosts; "" if the stop depends on this machine's devices."""
+    """Return the slider's stop for these hosts; "" for this machine alone, which has a stop for each
+    device.
+    """
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE

@@ -96,11 +96,12 @@ class Lab(RunController):
         scope: str = "",
     ) -> None:
         """hosts: the hosts to measure on, by ssh or environment name; "" for this machine. environments:
-        other Pythons of this machine; one without a name replaces the lab's own. say: called with messages
-        about the history; by default they go to standard error. runner, store, state: replace the real ones.
-        rerun: measure again when a slider comes to rest. forks: True if the next run uses forked processes
-        (`Budget.forks`), which are then prepared in advance. scope: what the first worker may open
-        (`tuilab.model.requests.scope`); "" if it is not confined. Raises InputError for an invalid host name.
+        other Python environments on this machine; an environment without a name replaces the lab's own. say:
+        called with messages about the history; by default they go to standard error. runner, store, state:
+        functions that create substitutes for the real objects. rerun: measure again when a slider comes to
+        rest. forks: True if the next run uses forked processes (`Budget.forks`), which are then prepared in
+        advance. scope: what the first worker may open (`tuilab.model.requests.scope`); "" if it is not
+        confined. Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks, scope)
@@ -190,7 +191,8 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """Also measure in another environment of this machine (`NAME=PATH[,VARIABLE=VALUE…]`), taking turns.
+        """Measure in another Python environment on this machine too (`NAME=PATH[,VARIABLE=VALUE…]`). The
+        environments take turns.
 
         Returns the environment's name and saves the definition. Raises InputError.
         """
@@ -284,8 +286,8 @@ class Lab(RunController):
     ) -> tuple[Preset, Own | None]:
         """Find a subject's preset and, for the user's own code, its declaration and file.
 
-        words: as typed. heard: called with the progress of loading a large model. Raises InputError, or
-        Unanswered with the traceback of the user's code.
+        words: the subject as the user typed it. heard: called with the progress of loading a large model.
+        Raises InputError, or Unanswered with the traceback of the user's code.
         """
         if not subject.place:
             return preset_of(words, subject), None
@@ -296,7 +298,8 @@ class Lab(RunController):
     async def measure(
         self, what: What, *, budget: BudgetName = "standard", cold: bool = False, together: bool = False
     ) -> RunResult:
-        """Measure a subject to the end, along the preset's own sweep if it has one.
+        """Measure a subject and return the finished run's result. If the preset has its own sweep, measure
+        along it.
 
         cold: rotate through inputs that together exceed the last-level cache. together: use one worker per
         device; measure the devices one at a time, and then all at once. If `stop` ended the run, the result
@@ -331,8 +334,8 @@ class Lab(RunController):
         cold: bool = False,
         refine: bool = True,
     ) -> RunResult:
-        """Measure at many sizes, along `axes` (`samples=256:1M:x4`) or else along the preset's own or default
-        sweep.
+        """Measure at many sizes, along `axes` (`samples=256:1M:x4`), else along the preset's own sweep, else
+        along the default sweep.
 
         refine: search for the crossover afterwards. Otherwise like `measure`.
         """
@@ -374,7 +377,8 @@ class Lab(RunController):
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
-        """Carry out a request to the end. earlier: the saved run that the request continues.
+        """Carry out a request and return the finished run's result. earlier: the saved run that the request
+        continues.
 
         Raises WorkerError if the run did not start.
         """

@@ -81,8 +81,8 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe the machine's disagreements with other machines, its differing versions, its devices, and the
-    run.
+    """Describe the claims on which the machine disagrees with others, any disturbance, the versions that
+    differ, the devices and the run.
     """
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""

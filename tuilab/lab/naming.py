@@ -19,9 +19,11 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Prefix of a program's path: run and watch the program."""
+"""Prefix that the user types before a program's path to run and watch the program."""
 CHECK = "check "
-"""Prefix of a file's path: check the file as an article, even if it could also be something else."""
+"""Prefix that the user types before a file's path to check the file as an article, even if it is also a
+program or a preset.
+"""
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
 """Maximum size of a code file, in bytes."""

@@ -72,7 +72,7 @@ def find_preset(words: str) -> Preset:
 def preset_of(words: str, subject: Subject) -> Preset:
     """Return the preset of a subject. Raises InputError for other kinds of subjects.
 
-    words: as typed.
+    words: the subject as the user typed it.
     """
     match subject:
         case NamedPreset(name):

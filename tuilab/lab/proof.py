@@ -58,7 +58,7 @@ class Proof:
     """A finding, the pattern of its mistake, and the preset that shows this pattern; None if no preset was
     found.
 
-    less: how the preset is smaller than the document's code, in words. calls: number of calls in the
+    less: in words, how the preset was made smaller than the document's code. calls: number of calls in the
     document's figure, including the first; None if unknown.
     """
 
@@ -103,8 +103,8 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """Return the recognised preset that shows the pattern and is closest to the finding in the document.
 
-    Also returns in which way the preset is smaller than the document's code, and how many steps one call in
-    the document does.
+    Also returns how the preset was made smaller than the document's code, and how many steps a call in the
+    document runs.
     """
     best = _BEST.get(pattern, ())
 
@@ -151,7 +151,7 @@ async def prove(
 ) -> list[Proven]:
     """Measure each pattern once, and return a result for each of its findings. Raises WorkerError.
 
-    told: called with each result. Without a GPU, uses the CPU if the document asks only for a GPU.
+    told: called with each result. Without a GPU, measures on the CPU, even if the document uses only a GPU.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())
@@ -262,7 +262,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Return the time per call that a figure with the first call would show, and the time of a later call."""
+    """Return the time per call of a figure that includes the first call, and the time of a later call."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"

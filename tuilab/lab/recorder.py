@@ -152,9 +152,10 @@ class RunRecorder:
         self._recorder.record(event)
 
     def alike(self, run: RunState) -> RunsAlike | None:
-        """Return the range of this run and earlier similar runs on this machine; sweeps have no such range.
+        """Return the range of the medians of this run and earlier similar runs on this machine.
 
-        Returns None if no other run exists, or for the user's code, which may change each time.
+        Returns None if there is no similar run, for a sweep, and for the user's code, which may change from
+        run to run.
         """
         line = brief(run)
         arm = next((arm.arm.id for arm in measured(run, 0) if name_of(arm, 0) == line.fastest), "")
@@ -200,7 +201,9 @@ class RunRecorder:
         return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report changes of the store; if it does not accept data, try again every second."""
+        """Report it if the store stops or resumes accepting data. While it accepts none, retry every
+        second.
+        """
         recorder = self._recorder
         self._state.unkept = self.unkept
         for text in recorder.said:
@@ -236,12 +239,12 @@ class RunRecorder:
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
-        """Return whether the history has all events of that finished run."""
+        """Return whether the history contains all events of the finished run."""
         return self._recorder.has_all(run) and not self._recorder.problem and self.store.file is not None
 
     @property
     def again(self) -> bool:
-        """True if the file that is in use has already seemed damaged once before."""
+        """True if the current file has appeared to be damaged before."""
         return self._recorder.again
 
     def recreate(self) -> bool:

@@ -100,7 +100,9 @@ class Replay:
         return self._saved and ends[-1:] == ["cancelled"]
 
     def _part(self, at: int) -> int:
-        """Return the index of the part that contains the step; at the end, the index of the last part."""
+        """Return the index of the part that contains step `at`; after the last step, the index of the last
+        part.
+        """
         return min(bisect_right(self._steps, at), len(self._parts)) - 1
 
     async def play(
@@ -231,7 +233,7 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """Return the latest saved runs, newest first; pass a key to `load`."""
+    """Return the latest saved runs, newest first. `load` accepts the key of each."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:

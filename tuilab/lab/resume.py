@@ -82,9 +82,9 @@ def stopped(state: RunState) -> Measure | None:
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
     """Return the request that makes a finished run as precise as `budget` requires, by adding processes.
 
-    half_width: half of the run's widest interval, relative to its median. An interval narrows with the square
-    root of the number of processes, and needs at least six. Returns None if the run is precise enough, has no
-    interval, or is a sweep, a fleet run or a run on another host.
+    half_width: half of the run's widest interval, relative to its median. An interval needs at least six
+    processes, and narrows with the square root of their number. Returns None if the run is precise enough,
+    has no interval, or is a sweep, a fleet run or a run on another host.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
     if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
@@ -140,8 +140,9 @@ def describe_rest(
 ) -> str:
     """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
 
-    half_width: the run's half-width now, relative to its median. Returns `about ± 10%` if the precision takes
-    more processes than can be added at once; an interval narrows with the square root of their number.
+    half_width: the current half-width of the run's widest interval, relative to its median. If the target
+    precision needs more processes than can be added at once, the result names the precision that they reach,
+    such as `about ± 10%`: an interval narrows with the square root of the number of processes.
     """
     how_long = rough(further_s(request, machine, import_s))
     reached = (half_width or 0.0) * math.sqrt(request.worker / request.budget.workers)

@@ -24,7 +24,7 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the roofs of every machine on which they were measured, for a request."""
+    """Return all measured roofs, one entry per machine, to include in a request."""
     return store.load_roofs()
 
 

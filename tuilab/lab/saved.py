@@ -69,7 +69,7 @@ class SavedRuns:
     def keep(self, finish: bool) -> Sequence[str]:
         """Save runs while they are measured, even if this process is killed; return messages for the user.
 
-        finish: workers measure an active run to its end after the lab has ended.
+        finish: True if workers continue an active run to its end after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish
@@ -115,7 +115,9 @@ class SavedRuns:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the machine's verdict marks at the end of a run; without an event or at `Ready`, read them."""
+        """Save the machine's verdict marks at the end of a run; without an event, or when the worker is
+        ready, read the saved marks.
+        """
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
         if file is None or machine is None or getattr(event, "origin", None):
@@ -128,8 +130,8 @@ class SavedRuns:
     def set_aside(self, error: sqlite3.Error) -> str:
         """Continue after an error that means that the history is damaged.
 
-        Returns a sentence about the measures taken; "" if there were none. If a second read finds the file
-        intact, it stays in use; otherwise it is renamed.
+        If a second read finds the file intact, it stays in use; otherwise it is renamed. Returns a message
+        for the user; "" if nothing had to be done.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""

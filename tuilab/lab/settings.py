@@ -92,7 +92,7 @@ class Settings:
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
         """Return these settings with the hosts of `other`; a user's file stays on this machine.
 
-        own: environments of this machine among the hosts.
+        own: the hosts that are Python environments on this machine.
         """
         if other is None or (self.file and not {*own, HERE}.issuperset(other.hosts)):
             return self
@@ -179,8 +179,8 @@ class Settings:
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return the devices of each host; only a CPU if they are unknown. others: machines other than this
-        one.
+        """Return the devices of each host; only a CPU if they are unknown. others: the machines of the other
+        hosts, by host name.
         """
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
@@ -197,7 +197,9 @@ class Settings:
         cold: bool = False,
         id: str = "",
     ) -> Measure:
-        """Return the request for hosts with these devices. id: the run's id; a new one by default."""
+        """Return the request that measures these settings on the given devices of each host. id: the run's
+        id; a new one by default.
+        """
         return Measure(
             id=id or uuid.uuid4().hex,
             scenario=self.scenario,
@@ -224,8 +226,8 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Return the settings with the device slider at `stop`. known: the other hosts. own: those of them
-        that are environments on this machine.
+        """Return the settings with the device slider at `stop`. known: the other hosts. own: the hosts in
+        `known` that are Python environments on this machine.
 
         Raises InputError if the user's file would leave this machine.
         """
@@ -302,7 +304,7 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """Return the devices at a stop."""
+    """Return the devices that a stop of the device slider selects."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 

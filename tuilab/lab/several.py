@@ -61,9 +61,7 @@ class FarProgram(ShownProgram):
         self._over = threading.Event()
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start the program in a terminal with that many columns and rows. Raises InputError if ssh is
-        missing.
-        """
+        """Start the program in a terminal of `size` (columns, rows). Raises InputError if ssh is missing."""
         from tuilab.runner.far import Far
 
         of = self.options
@@ -202,7 +200,7 @@ class Several(ShownProgram):
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
-        """Show the page of this row."""
+        """Show the page of the process in row `index`."""
         for number, program in enumerate(self.programs):
             own = _rows(program.page)
             if index < len(own):
@@ -295,9 +293,8 @@ def start_on_hosts(
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """Start the same program on each host, in terminals of that size. Raises InputError.
-
-    lines: receive the output of each host.
+    """Start the same program on each host, in a terminal of `size` (columns, rows). Raises InputError. lines:
+    by host, the object that receives the program's output.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
@@ -310,7 +307,9 @@ def start_on_hosts(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return the output of each host; with several hosts, each line starts with the host's name."""
+    """Return, by host, an object that writes the program's output with `write`. With several hosts, each line
+    starts with the host's name.
+    """
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 

@@ -48,12 +48,12 @@ class Reach:
 
     def spans(self, value: Value) -> bool:
         """Return True if a value is within the limits, even if it is not an allowed multiple; always True for
-        a word.
+        a choice.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Return the nearest allowed number, rounded in `direction` to a multiple; return a word
+        """Return the nearest allowed number, rounded in `direction` to a multiple. Return a choice
         unchanged.
         """
         if isinstance(value, str):
@@ -66,7 +66,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return the range that the constraints leave; a word is not restricted."""
+    """Return the range that the constraints leave. Choices are not restricted."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -100,7 +100,7 @@ class Control:
     value: Value
     """The current value."""
     reach: Reach = Reach()
-    """The range that the other parameters leave; a word is not restricted."""
+    """The range that the other parameters leave. Choices are not restricted."""
     marks: tuple[Value, ...] = ()
     """Values that the document uses."""
     note: str = ""

@@ -52,7 +52,7 @@ is waiting.
 """
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds. If the user waits longer than this, the screen shows the waiting time."""
+"""Waiting time in seconds from which the screen shows how long the user has waited."""
 LONG = 50_000
 """Number of samples above which the run is summarized in a thread."""
 
@@ -105,7 +105,7 @@ class LabState:
     spool: str = ""
     """Folder in which a worker keeps a run until it is in the history; "" if there is none."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue without their lab: the run's id → the file of its events so far."""
+    """Runs that continue without their lab: for each run's id, the file with its events so far."""
     from_background: str = ""
     """The preset of the last run that finished in the background; "" once a run has started here."""
     unkept: str = ""
@@ -139,7 +139,7 @@ class LabState:
     asked: str = ""
     """Id of the requested run until the run has ended; "" if there is none."""
     asked_at: float = 0.0
-    """Time at which that run was requested."""
+    """Time at which the run `asked` was requested, on the state's clock."""
     wanted: Wanted | None = None
     """A run that is waiting for the worker."""
     ghosts: Ghosts = field(default_factory=Ghosts)
@@ -236,7 +236,9 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the current activity sends no reports, so that only a count of seconds shows progress."""
+        """True if the current activity sends no reports. The screen can then show only the elapsed
+        seconds.
+        """
         if self.replay:
             return False
         starting = self.worker.phase == "starting" or self.wanted is not None
@@ -245,8 +247,8 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Return the seconds that the run on the screen has spent in its current activity; 0 if too few to
-        show.
+        """Return the seconds that the run on the screen has spent in its current activity; 0 if it is too
+        early to show them.
         """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
@@ -278,7 +280,7 @@ class LabState:
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
         """Return the request that completes the stopped run on the screen, or makes it as precise as the
-        budget asks.
+        budget requires.
 
         Returns None if nothing is missing, or if different settings need a new run.
         """
@@ -308,7 +310,9 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Get ready for the events of that run. earlier: state of the run that it continues."""
+        """Prepare for the events of the requested run. earlier: state of the run that the request
+        continues.
+        """
         self.replay = ""
         if request.id != self.shown.run:
             self._pending[request.id] = earlier or RunState()
@@ -328,7 +332,7 @@ class LabState:
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show the following events as a recording with that name, and use its settings if its preset is
+        """Show the following events as a replay with the given label, and use its settings if its preset is
         known.
         """
         preset = self.presets.find(started.preset)
@@ -358,8 +362,8 @@ class LabState:
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Return to a place, with its run if the run had ended; return False if nothing has changed since
-        then.
+        """Return to a place, with its run if the run had ended; return False if the current settings equal
+        the place's.
         """
         if place.settings is None or place.settings == self.settings:
             return False
@@ -424,14 +428,16 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The first crossover that was found, for the slider of these settings."""
+        """The first crossover that the current sweep has found, to mark on the slider; None if the run on the
+        screen measures another preset.
+        """
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Compute the summary again. May run in a thread while no event is applied."""
+        """Compute the summary again. May run in a thread, provided that no event is applied meanwhile."""
         from tuilab.analysis.summary import summarise
 
         state = self.shown

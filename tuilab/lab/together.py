@@ -36,7 +36,7 @@ def _run_on(devices: Mapping[str, Sequence[str]], on_event: Listener) -> Runner:
 
 
 def doubled(request: Measure) -> Measure:
-    """Return the request with a copy of each arm added that has `together` set."""
+    """Return the request with a second copy of each arm. The copies have `together` set."""
     return msgspec.structs.replace(request, arms=twins(request.arms))
 
 

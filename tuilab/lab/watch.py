@@ -78,7 +78,7 @@ class WatchOptions:
     share: float = 0.02
     once: bool = False
     card: str = ""
-    """The GPU for which to compute a bound, such as `h100`; "" for the default GPU."""
+    """The GPU for which to estimate the best case, such as `h100`; "" for the default GPU."""
 
     def words(self) -> str:
         """Format the options for the observer."""
@@ -153,8 +153,8 @@ class Watched:
         """Read as many new profiler windows as the CPU time limit allows, starting with the first, the last
         and the middle window.
 
-        least: number of windows of each kind of step that are always read. One is read while the program
-        runs, so that less remains to do after its end.
+        least: number of windows of each kind of step that are always read. While the program runs, this is 1,
+        which leaves less to read after the program has ended.
         """
         for number, files in self.files.items():
             process = self.processes[number]
@@ -282,7 +282,7 @@ class Watching(ShownProgram):
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start the program in a terminal with that many columns and rows. Raises InputError on failure."""
+        """Start the program in a terminal of `size` (columns, rows). Raises InputError on failure."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
