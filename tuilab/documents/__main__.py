@@ -1,4 +1,4 @@
-"""For developers: `python -m tuilab.documents FILE` prints a document's trace next to its lines."""
+"""For developers: `python -m tuilab.documents FILE` prints each line of code with its part of the trace."""
 
 import sys
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def describe_event(event: TraceEvent) -> str:
 
 def timing(number: int, region: Region) -> str:
     """Describe a timed region in one line: the events between its clock readings, and the line that prints
-    it.
+    the time.
     """
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
@@ -73,8 +73,8 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, followed by its events. A line that is read several times appears several
-    times.
+    """Yield each line of code, followed by its events. A line that the interpreter reads several times
+    appears several times.
     """
     happens: dict[int, list[str]] = {}
     for event in trace.events:

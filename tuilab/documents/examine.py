@@ -1,4 +1,4 @@
-"""The whole pipeline: find the code, read it, check it, build presets."""
+"""Runs the whole pipeline: finds the code, reads it, checks it and builds presets."""
 
 import ast
 import gc

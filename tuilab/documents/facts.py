@@ -196,8 +196,8 @@ class Facts:
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it and, judging by its name,
-        runs its arguments.
+        """For each value (by identity), the first unknown call that received it and whose name suggests that
+        it runs its arguments.
         """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
@@ -210,8 +210,8 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's object was passed to an unknown call that, judging by its name, ran
-        it.
+        """Return True if the event's object was passed to an unknown call whose name suggests that it runs
+        its arguments.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
@@ -223,7 +223,7 @@ class Facts:
 
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
-        """For each unknown call (by its record), its first event."""
+        """For each unknown call, by its recorded name, the index of its first event."""
         found: dict[str, int] = {}
         for event in self._trace.events:
             if event.kind == "opaque":
@@ -290,7 +290,8 @@ class Facts:
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return True if the same graph, training or op ran before that event, possibly on the same device.
+        """Return True if the same graph, training or op ran before that event on a device that may be the
+        same.
 
         Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: the example
         creates the model or function again, in code that is not shown.
@@ -394,8 +395,8 @@ class Facts:
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the event index at which the program, or the uncalled function, that contains an event
-        starts.
+        """Return the index of the first event of the program, or of the uncalled function, that contains an
+        event.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
@@ -428,7 +429,7 @@ class Facts:
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model again in each iteration, although the other model exists
+        """Return True if a loop creates the model again in each iteration, while the other model exists
         before the loop.
         """
         one, two = self._built.get(id(model)), self._built.get(id(other))

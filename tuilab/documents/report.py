@@ -27,7 +27,7 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     """The result for one example: its findings, its presets, and the parts that were not understood."""
 
     number: int
-    """From 1."""
+    """Number of the example, from 1."""
     heading: str
     """The heading above it; "" if none."""
     line: int
@@ -39,7 +39,7 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     presets: tuple[Preset, ...] = ()
     """Presets whose parameters the workloads accept."""
     unresolved: tuple[Unresolved, ...] = ()
-    """Parts that were not understood, by line, each once."""
+    """Parts that were not understood, by line, without duplicates."""
 
 
 class DocumentLine(msgspec.Struct, frozen=True):
@@ -133,7 +133,9 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a document's findings by line. A repeated finding becomes a further line of the first one."""
+    """Return a document's findings by line. Repeated findings are merged into the first one, as further
+    lines.
+    """
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
         key = (finding.code, finding.message, finding.severity)

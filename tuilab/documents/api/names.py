@@ -85,7 +85,7 @@ def nearest(api: ApiTable, name: str) -> str:
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
-# Names that Keras 3 defines only to raise an error that they were removed.
+# Names that still exist in Keras 3 only to report that they were removed.
 LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
@@ -115,7 +115,7 @@ def _missing_module(api: ApiTable, use: Use) -> str:
         name = ".".join(parts[:length])
         if name not in modules:
             parent = ".".join(parts[: length - 1])
-            # Apart from tensorflow.python itself, the `__init__.py` of a package defines no names.
+            # Apart from tensorflow.python itself, no package defines names in its `__init__.py`.
             return name if length > 3 and modules.get(parent) else ""
     return ""
 
@@ -130,7 +130,7 @@ _MOSTLY = 0.3
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     """Return the first use of a TensorFlow 1 name, the number of uses, and the number of different names.
 
-    None if there are too few uses to decide.
+    None if there are too few uses to show that the code is for version 1.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [

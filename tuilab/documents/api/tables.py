@@ -82,7 +82,7 @@ def load(version: str) -> ApiTable | None:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
         kept = None
-    # A table from an older lab lacks fields that this one needs, so a worker creates a new table.
+    # A table from an older tuilab lacks fields that this version needs, so a worker creates a new table.
     if kept is not None and kept.version == version and kept.renames:
         return kept
     return shipped() if version == SHIPPED_VERSION else None
@@ -90,7 +90,7 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the shipped table for the pinned version. It was created by the function that workers use."""
+    """Return the shipped table for the pinned version. Workers create their tables with the same function."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 

@@ -13,8 +13,8 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last version before the oldest supported one. Only its removed names are known, including those of
-Keras 2.
+"""The last version before the oldest supported one. For this version, only the names that were removed later
+are known, including those of Keras 2.
 """
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
@@ -31,15 +31,13 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     version: str
-    """Version of the wheel from which it was made: `2.17.1`."""
+    """Version of the TensorFlow wheel that was compared with the table: `2.17.1`."""
     more: tuple[str, ...]
     """Names and modules that only this version has."""
     less: tuple[str, ...]
     """Names and modules that this version lacks."""
     signatures: dict[str, Signature] = {}
-    """For names in both versions, signatures that differ; for names that only this version has, their
-    signatures.
-    """
+    """Signatures of names that only this version has, and of shared names whose signatures differ."""
 
 
 class Versions(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
 # A file in a folder is about TensorFlow only if it contains one of these words.
 _ABOUT = (b"tensorflow", b"keras", b"tf.")
-# With fewer files than this, starting more processes takes longer than they save.
+# With fewer files than this, starting more processes costs more time than it saves.
 _FEW = 4
 _LARGEST = 32_000_000
 BASELINE_SCHEMA = 1
@@ -47,7 +47,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     unparsed: int = 0
-    """Number of passages in examples that are not Python and are therefore not checked."""
+    """Number of passages in examples that are not checked because they are not Python."""
     check: CheckResult | None = None
     """The full result; None unless it was requested."""
 
@@ -68,8 +68,8 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return each file that the paths, folders and patterns match, with True if the user named the file
-    itself. Raises InputError for missing files.
+    """Return the files that the paths, folders and patterns match. The flag is True if the user named the
+    file itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}
     entered: set[Path] = set()

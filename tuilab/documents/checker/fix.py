@@ -121,7 +121,7 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """Apply the edits to the text, in which the lines of a block may be indented further."""
+    """Apply the edits to the text of the file, whose lines may be indented further than the block's."""
     lines = before.split("\n")
     count = 0
     for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):

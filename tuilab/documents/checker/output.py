@@ -275,7 +275,7 @@ def _sarif_result(result: FileResult, finding: Finding, index: int, mark: str) -
     first = location(finding.line, finding.column)
     where = ""
     if finding.cell:
-        # The file of a notebook is JSON, so line numbers in cells are not line numbers in the file.
+        # A notebook file is JSON, so line numbers in cells are not line numbers in the file.
         first = {"physicalLocation": {"artifactLocation": artifact}}
         first["logicalLocations"] = [{"name": f"cell {finding.cell}", "kind": "member"}]
         where = f"Cell {finding.cell}, line {finding.cell_line}: "

@@ -61,7 +61,7 @@ def binary(op: ast.operator, a: Any, b: Any) -> Any:
         raise NotComputed
     if isinstance(op, ast.Mult) and not numbers:
         _check_repetition(a, b)
-    # A format with % can request any width.
+    # A `%` format can request any width.
     if isinstance(op, ast.Mod) and not numbers:
         raise NotComputed
     try:

@@ -114,7 +114,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# If the value is one of several of these kinds, read the attribute from each.
+# If the value may be any of several objects of these kinds, read the attribute of each object.
 _MODELS = (Model, Instance)
 
 
@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Resolve an attribute of an unknown value. It is unknown too, unless only TensorFlow's objects had
-    that attribute.
+    """Resolve an attribute of an unknown value. The result is unknown too, unless only TensorFlow's objects
+    had an attribute with that name.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):

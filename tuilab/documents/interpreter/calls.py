@@ -128,7 +128,7 @@ def call_either(
     """Evaluate the call for each of a few possible callees. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
-        # Only Keras models and layers have a keyword `training`.
+        # Only Keras models and layers accept the keyword `training`.
         made = Model([], line, open=True, assumed=True)
         model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
         return interpreter.call(model, args, keywords, line)

@@ -391,7 +391,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def join_text(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return the joined text, some parts of which may be unknown, with the times that it contains."""
+    """Return the joined text with the measured times that it contains. Parts of the text may be unknown."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))

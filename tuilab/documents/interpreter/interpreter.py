@@ -70,7 +70,7 @@ class Exhausted(Exception):
 
 @dataclass(eq=False)
 class Frame:
-    """A call of one of the document's functions. hook: called with each value that it yields."""
+    """A call of one of the document's functions. hook: called with each value that the function yields."""
 
     function: Function | None = None
     returned: list[Value] = field(default_factory=list)
@@ -173,7 +173,8 @@ class Interpreter:
         self.beside = folder or Path()
         self.modules: dict[Path, Module] = {}
         self.kept: list[Any] = []
-        # The line of the document because of which another file is being read; 0 in the document itself.
+        # The line of the document that caused another file to be read; 0 while the document itself is being
+        # read.
         self.away = 0
         # Whether the code may contain a generator.
         self.yields = True
@@ -202,14 +203,14 @@ class Interpreter:
         self.shown: ast.stmt | None = None
         # For each function, guesses about its parameters from their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
-        # TFLite interpreters from outside the document, by the known facts about each.
+        # TFLite interpreters from outside the document, keyed by the known facts about each.
         self.lites: dict[tuple[str, int], OpaqueObject] = {}
         # Imported libraries, by top-level name.
         self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
-        # Number of enclosing branches that may not be taken.
+        # Number of enclosing branches that may be skipped.
         self.branches = 0
         self._choices = 0
         self.lambdas: dict[ast.Lambda, Function] = {}
@@ -220,7 +221,7 @@ class Interpreter:
         self.rescaled: set[int] = set()
         # Names bound to clock readings.
         self.called: dict[int, str] = {}
-        # For each clock reading, the number of enclosing branches that may not be taken.
+        # For each clock reading, the number of enclosing branches that may be skipped.
         self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
@@ -241,8 +242,8 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate a condition. A measured time in it is compared with a limit, so it does not count as a
-        result.
+        """Evaluate a condition. A measured time in a condition is compared with a limit, so the time does not
+        count as a result.
         """
         self._limits += 1
         try:

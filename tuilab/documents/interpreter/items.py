@@ -178,7 +178,7 @@ def batches(dataset: Dataset) -> int | None:
 
 
 def first_side(value: Value | None) -> int | None:
-    """Return the length of the first dimension of a tensor, or of the first of several."""
+    """Return the length of the first dimension of a tensor, or of the first tensor in a collection."""
     if isinstance(value, Listing) and value.items and isinstance(value.items[0], Tensor | Listing):
         return first_side(value.items[0])
     if isinstance(value, Mapping) and value.items:

@@ -30,7 +30,7 @@ POLICIES = (
 )
 
 
-# Images in Keras's own data sets: the numbers for training and testing, and the image shape.
+# Keras's own image data sets: the numbers of training and test images, and the shape of an image.
 IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "mnist": (60_000, 10_000, (28, 28)),
     "fashion_mnist": (60_000, 10_000, (28, 28)),
@@ -40,7 +40,7 @@ IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
 
 
 def _data_set(train: int, test: int, image: tuple[int, ...]) -> Value:
-    """Return `(x_train, y_train), (x_test, y_test)`, arrays of bytes."""
+    """Return `(x_train, y_train), (x_test, y_test)`, as uint8 arrays."""
     labels = () if len(image) == 2 else (1,)
 
     def part(count: int) -> Value:

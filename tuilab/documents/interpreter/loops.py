@@ -96,7 +96,7 @@ def _unrolled(
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
     """Interpret the body once, for all iterations.
 
-    If the loop may not run at all, join the result with the state before it.
+    If the loop may run zero times, join the result with the state before the loop.
     """
     loop = _loop(interpreter, node, found.count, found)
     if found.dataset is not None:

@@ -1,4 +1,4 @@
-"""Reads neighbouring modules in the way that an import would run them, but never imports them."""
+"""Reads neighbouring modules as an import would run them, but never imports them."""
 
 import sys
 from functools import lru_cache
@@ -33,7 +33,7 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
     parts = dotted.split(".") if dotted else []
     found = _module(interpreter, base.joinpath(*parts), line)
     if found is None and not level and len(parts) > 1 and parts[0] == interpreter.folder.resolve().name:
-        # The folder belongs to the package to which the document claims to belong.
+        # The module's name starts with the name of this folder, so the folder is itself a package.
         found = _module(interpreter, base.joinpath(*parts[1:]), line)
     return found
 

@@ -55,7 +55,7 @@ _CONSTANTS: dict[str, Value] = {
     "np.inf": Unknown("infinity", 0),
     "np.nan": Unknown("not a number", 0),
 }
-# The reason recorded for an unknown program option.
+# The reasons recorded for program options with unknown values.
 COMMAND_LINE = "it comes from the command line"
 ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
@@ -76,7 +76,8 @@ ARGUMENTS_OF_KERAS = (
     "steps",
 )  # fmt: skip
 OLD_RATE = "tf.keras.optimizers.Optimizer.lr"
-# Names of removed methods that no other library uses, so a call of one identifies its object.
+# Names of removed methods that no other library uses, so a call of such a method identifies the class of its
+# object.
 LEFT = {
     **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),
     **dict.fromkeys(("make_one_shot_iterator", "make_initializable_iterator"), "tf.data.Dataset"),

@@ -203,8 +203,8 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape of stacked tensors: their shape with one more dimension, whose size is their
-    number.
+    """Return the shape of stacked tensors: a tensor's shape with one more dimension, whose size is the number
+    of tensors.
     """
     parts = _parts(args)
     first = parts[0].shape if parts else None
@@ -212,7 +212,7 @@ def stacked(args: Arguments) -> Shape | None:
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape of concatenated tensors: the sum of their sizes along one dimension."""
+    """Return the shape of concatenated tensors: along one dimension, their sizes are added."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):

@@ -67,10 +67,10 @@ CONVENTIONS: dict[str, Value] = {
 class Code:
     """An example's parsed statements.
 
-    cell: the magic that times the whole example. size: approximate number of nodes. shows: the value of the
-    last statement is displayed, as in a notebook or session. yields: whether the example may contain a
-    generator. deferred: whether calls build a graph, if the example is its own program. excerpt: whether the
-    example is part of an article, which omits obvious parts.
+    cell: the magic that times the whole example. size: approximate number of nodes in the syntax tree. shows:
+    the value of the last statement is displayed, as in a notebook or session. yields: whether the example may
+    contain a generator. deferred: whether calls build a graph, if the example is its own program. excerpt:
+    whether the example is part of an article, which omits obvious parts.
     """
 
     number: int

@@ -139,7 +139,7 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
-    # If either branch continues, so does the code after them. The return value of the other is already
+    # If either branch continues, the code after the `if` runs. A return value of the other branch is already
     # recorded.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
@@ -156,8 +156,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions. The names below it may then exist in only one of
-    them.
+    """Return True if a condition may compare versions. Names in its branches may exist in only one of the
+    versions.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
@@ -170,7 +170,7 @@ def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) ->
     """Record the library names in a branch that is not taken, because the branch may be for another version
     of the library.
 
-    Each name counts as a step. Raises Exhausted.
+    Each name counts as one step of the interpreter. Raises Exhausted.
     """
     waiting: list[ast.AST] = list(statements)
     while waiting:
@@ -202,8 +202,8 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
 
 
 def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True for `if hasattr(tf, "x")` or `if tf.__version__ >= …`, because names below it may belong to
-    another version.
+    """Return True for `if hasattr(tf, "x")` or `if tf.__version__ >= …`, because names in its branches may
+    belong to another version.
     """
     asks, names = interpreter.once(test, _looks_up)
     return asks or not interpreter.versions.isdisjoint(names)

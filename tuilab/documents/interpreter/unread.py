@@ -128,7 +128,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# The same, by full name, for functions whose last word is too common to suggest an effect.
+# Effects by full name, for functions whose last word is too common to suggest an effect.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"

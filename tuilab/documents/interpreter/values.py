@@ -40,7 +40,7 @@ class Number(Unknown):
 
 
 VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
-# Reason recorded for a number that is unknown because it changes in each iteration.
+# Reasons recorded for numbers that are unknown because they change in each iteration.
 COUNTS = (VARIES, COUNTING)
 
 
@@ -131,7 +131,7 @@ class Tensor(Value):
 class Function(Value):
     """A function in the document, or in the neighbouring module `file`.
 
-    kind: how it is called if it is found in a class.
+    kind: the kind of method, if the function is defined in a class.
     """
 
     node: "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"

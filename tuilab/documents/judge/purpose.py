@@ -73,9 +73,7 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time that may be a log entry is only that, because nothing shows that speed
-    matters.
-    """
+    """Return True if a time is only a log entry, because nothing shows that speed matters."""
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
@@ -182,7 +180,7 @@ def is_about_speed(example: Example, region: Region) -> bool:
 
 
 _JOINS = re.compile(r"[_.-]")
-# The first lines of a script, with their comments and strings.
+# Number of lines at the start of a script, and the pattern for their comments and strings.
 _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
@@ -215,8 +213,8 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # If the result is dropped, only a prediction is called for its time; training is called for its
-            # effect.
+            # If the code drops the result of a prediction, it predicts only for the time. Training is useful
+            # without a result.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             used, bound = _names(example.block.code)

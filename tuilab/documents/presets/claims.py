@@ -83,7 +83,9 @@ _AS_GRAPH, _AS_EAGER, _AS_XLA = (ArmPattern(mode=mode) for mode in ("graph", "ea
 
 
 def claims(example: Example, workload: str) -> tuple[Claim, ...]:
-    """Return the claims about this workload in the prose near the example, each with its sentence."""
+    """Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten
+    times".
+    """
     found: dict[str, Claim] = {}
     for sentence in _near(example):
         for text, condition in _read(sentence, workload):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 MOST_NOTES = 20
 NOT_PYTHON = "not Python"
-# For a syntax error, Python shows a line from the file with this name, so no such file must exist.
+# For a syntax error, Python shows a line from the file with this name, so such a file must not exist.
 NOWHERE = "/dev/null/document"
 # A word or symbol; each gives about two nodes in the syntax tree.
 _WORD = re.compile(r"\w+|[^\w\s]")

@@ -1,4 +1,4 @@
-"""Finds names that code reads but never binds, with Python's own symbol table."""
+"""Finds names that code reads but never binds, using Python's own symbol table."""
 
 import ast
 import builtins
@@ -79,9 +79,7 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield (first line of the scope, name) for each name that a scope and its inner scopes read but that is
-    undefined.
-    """
+    """Yield (first line of the scope, name) for each undefined name that a scope or its inner scopes read."""
     first = 0 if table.get_type() == "module" else table.get_lineno()
     for symbol in table.get_symbols():
         name = symbol.get_name()

@@ -24,7 +24,8 @@ RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
     compressions,
     readouts,
 )
-# Ops that only prepare others, or that occur in any workload. They are not reported as unmeasured.
+# Ops that only prepare data for other ops, or that occur in any workload. They are not reported as
+# unmeasured.
 _MINOR = words(
     "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
     "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",

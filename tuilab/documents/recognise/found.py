@@ -108,7 +108,7 @@ def _join(known: Found, found: Found) -> None:
 
 
 def swept(results: list[Found]) -> list[Found]:
-    """Merge the workloads that the same lines create at several sizes into one workload with a sweep."""
+    """Merge workloads that the same lines create at several sizes into a single workload with a sweep."""
     out: list[Found] = []
     groups: dict[tuple[object, ...], list[Found]] = {}
     for found in results:
@@ -127,8 +127,8 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the axis of a sweep: the size parameters that differ between the workloads. In each workload,
-    all of them must have the same value; None if not.
+    """Return the axis of a sweep: the size parameters that differ between the workloads. None if these
+    parameters have different values within one workload.
     """
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):

@@ -31,8 +31,8 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """An input pipeline, expressed as workload parameters. missing: properties that are unknown or have no
-    equivalent.
+    """An input pipeline, expressed as workload parameters. missing: properties of the pipeline that are
+    unknown or that no parameter can express.
     """
 
     parameters: dict[str, Setting] = field(default_factory=dict)

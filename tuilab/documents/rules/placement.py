@@ -132,7 +132,8 @@ def _is_of_gpu(timing: Timing) -> bool:
 def _specific_label(timing: Timing) -> str:
     """Return a time's label.
 
-    If the name of the time includes the device, the name is used, because one line may print several times.
+    If the name of the time includes the device, return the name, because one line may print several measured
+    times.
     """
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label

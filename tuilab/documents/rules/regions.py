@@ -147,7 +147,7 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Return True if there is code between the readings.
 
-    Code with only a comment there is a template.
+    A region that contains only a comment is a template.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
