@@ -805,7 +805,7 @@ def xla_toolchain(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def kernels_invalid(f: Findings) -> Cause | None:
-    """TensorFlow's generated kernels do not run on a GPU this much newer than the build (Blackwell)."""
+    """TensorFlow's generated kernels do not run on a GPU that is much newer than the build (Blackwell)."""
     log = f.tensorflow.log
     if "invalid-ptx" not in log and "invalid-handle" not in log:
         return None

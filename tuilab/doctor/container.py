@@ -1,4 +1,4 @@
-"""Detects whether this process runs in a container, and in which kind, because each kind is given GPUs in a
+"""Detects whether this process runs in a container, and in which kind, because each kind gets its GPUs in a
 different way.
 """
 

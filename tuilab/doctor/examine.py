@@ -27,9 +27,11 @@ from tuilab.model.doctor import DoctorReport, Probe
 from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
-"""Limit of the whole examination in seconds. Starting Python and printing add to it, up to 30 s in total.
+"""Time limit of the whole examination, in seconds. With the start of Python and the printing, it takes at
+most 30 s.
 
-Extended by `tensorflow.COMPILING_S` only if the driver is compiling TensorFlow's kernels from PTX.
+Only if the driver is compiling TensorFlow's kernels from PTX, the limit is extended by
+`tensorflow.COMPILING_S`.
 """
 
 CHILD_MARGIN_S = 2.0

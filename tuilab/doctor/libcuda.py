@@ -18,7 +18,7 @@ UNHIDDEN = "libcuda unhidden"
 
 @dataclass(frozen=True)
 class CudaDevice:
-    """A device as the driver names it. memory: bytes."""
+    """A device, as reported by the driver. memory: in bytes."""
 
     name: str
     compute_capability: str

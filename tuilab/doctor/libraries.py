@@ -134,8 +134,8 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """Return the path of a copy of the library in a wheel next to TensorFlow, from which TensorFlow does not
-    load it.
+    """Return the path of a copy of the library in a wheel next to TensorFlow, where TensorFlow does not find
+    it.
     """
     if home is None or not wanted.folder:
         return ""

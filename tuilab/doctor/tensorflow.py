@@ -75,8 +75,8 @@ COMPILING_S = 120.0
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from
-    PTX.
+    """Run the child until it ends or until the time `until`, but `COMPILING_S` longer if it is compiling
+    kernels from PTX.
 
     wait: called with the number of extra seconds before the wait starts.
     """
