@@ -1,1 +1,1 @@
-"""Storage for runs, which are saved while they grow."""
+"""Stores runs. Each run is saved while it is being measured."""

@@ -360,8 +360,8 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
 
 
 def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
-    """Return the start event of the run: the stored one, or one rebuilt from its list row and its rounds'
-    arms.
+    """Return the start event of the run: the stored event, or one rebuilt from the run's row in the table and
+    the arms of its rounds.
     """
     arms: dict[str, None] = {}
     points: dict[int, None] = {}

@@ -1,5 +1,4 @@
-"""The only module that opens a history's files. It opens them through SQLite connections, and counts
-these.
+"""The only module that opens a history's files, through SQLite connections that it counts.
 
 While a connection is open, no other code opens `history.db` or the files next to it (see `model.held`).
 """
@@ -71,8 +70,9 @@ class Connection(sqlite3.Connection):
     def close(self) -> None:
         """Close the connection; closing it again does nothing.
 
-        The last connection of all programs removes the log by its name. If that name now belongs to another
-        history, closing would remove a log in use, so the connection stays open until the process ends.
+        When the last connection of any program closes, SQLite removes the log by its name. If that name now
+        belongs to another history, closing would remove a log in use, so the connection stays open until the
+        process ends.
         """
         if self.is_gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))

@@ -19,7 +19,7 @@ BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 def import_file(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, bool]:
-    """Add the runs of a recording to the store; return their ids, each with True if the store gained from it.
+    """Add the runs of a recording to the store; return their ids, each with True if the store gained events.
 
     If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
     is restored. at: called with the number of events read; if it raises, the import is cancelled and

@@ -8,7 +8,7 @@ import msgspec
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 UNATTENDED = "background"
-"""Tag for a run that finished in the background after its lab was gone."""
+"""Tag for a run that finished in the background after its lab had exited."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):

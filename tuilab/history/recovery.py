@@ -32,8 +32,8 @@ ROOM = 64 * 2**10
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file, read by itself, is an undamaged history; None if the check takes more than
-    `seconds`. alone: the disk is full.
+    """Return True if the file is an undamaged history; None if it cannot be checked, or not within `seconds`.
+    alone: no other program uses the file.
     """
     until = time.monotonic() + seconds
     try:

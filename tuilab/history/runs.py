@@ -541,7 +541,7 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Delete these runs until they are restored; return those that existed.
+        """Mark these runs as deleted, which can be undone; return those that existed.
 
         asked: the user named these runs, so pinned and unfinished ones are deleted too.
         """

@@ -1,4 +1,4 @@
-"""Runs that a worker finished, or is still finishing, after its lab was gone."""
+"""Runs that a worker finished, or is still measuring, after its lab exited."""
 
 import contextlib
 import fcntl
