@@ -26,8 +26,8 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """A sweep on a fleet. plan: builds the request for machines with these devices. nearest: returns the
-    nearest allowed value on the axis.
+    """A sweep on a fleet. plan: builds the request, given the device names that all machines have. nearest:
+    returns the nearest allowed value on the axis.
 
     families: device families of the arms.
     """
