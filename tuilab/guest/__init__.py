@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 COMPILED = "TUILAB_COMPILED"
-"""Environment variable of a guest: folders of the packages that tuilab needs besides NumPy and TensorFlow,
-joined as in PATH. Each is the folder of the package itself, such as `…/msgspec`.
+"""Environment variable of a guest (a worker in a Python without tuilab): folders of the packages that tuilab
+needs besides NumPy and TensorFlow, joined as in PATH. Each is the folder of the package itself, such as
+`…/msgspec`.
 """
 
 FOLDER = "TUILAB_ENVIRONMENT"

@@ -67,7 +67,7 @@ _REQUIRED = object()
 
 
 def field(*, name=None, default=_REQUIRED, default_factory=None):
-    """Declare a field with another name in JSON, or with a separate default value for each struct."""
+    """Declare a field with another name in JSON, or with a default value that is created for each struct."""
     return _Field(name, default, default_factory)
 
 
