@@ -31,10 +31,12 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Seconds for which the latest sample inside calls, or outside, stands for time that was not sampled."""
+"""Seconds for which the latest sample inside calls, or outside them, also represents time that was not
+sampled.
+"""
 SOON_S = 0.002
-"""Seconds. If a sample is delayed by less than this, no other thread was running Python code, because such a
-thread keeps others waiting for 5 ms, unless it makes calls.
+"""Seconds. If a sample is late by less than this, no other thread was running Python code: such a thread
+would delay the sample by 5 ms, unless it makes calls.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
@@ -54,7 +56,7 @@ MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
 """Keras functions that create models, or parts of models."""
 
 DIRECT = "__", "numpy"
-"""Ends of the names of library functions by which user code itself makes a call that the hooks time, such as
+"""Endings of the names of library functions that user code calls directly and that the hooks time, such as
 `__call__`, `__next__` and `numpy`.
 """
 TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
@@ -143,7 +145,7 @@ class Account:
         begun = Own.thread_cpu()
         now, entered = Own.now(), self._entered
         took, self._last = now - self._last, now
-        # Read the frames before any file: meanwhile, the main thread would run on.
+        # Read the frames before any file, because the main thread continues in the meantime.
         row, plain = self._row(frame)
         in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
         in_calls = min(took, max(0.0, in_calls))
@@ -181,8 +183,9 @@ class Account:
     def _share(self, row: Row, took: float, in_calls: float, inside: bool) -> None:
         """Divide the time since the last sample between the calls and the code around them.
 
-        A thread that runs Python code keeps the interpreter lock for up to 5 ms, so samples of short rounds
-        always see the call that releases it. Only the hooks know how long the calls took.
+        A thread that runs Python code keeps the interpreter lock for up to 5 ms, so in a loop with short
+        iterations, every sample sees the call that releases the lock. Only the hooks know how long the calls
+        took.
 
         row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call.
         """
@@ -197,7 +200,7 @@ class Account:
             return
         at, other = self._latest.get(not inside, (0.0, row))
         if at < max(self._last - RECENT_S, self._since.get(row, 0.0)):
-            # The code around these calls has not been sampled. What was sampled before them is another part.
+            # The code around these calls has not been sampled. Samples before them belong to another part.
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
         self._add(other, parts[not inside])

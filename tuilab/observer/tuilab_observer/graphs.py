@@ -22,7 +22,7 @@ ACTIVATIONS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 ATTRIBUTES = ("transpose_a", "adj_x", "equation", "ksize", "is_training")
 SHAPELESS = frozenset(("Const", "Identity", "NoOp", "VarHandleOp", "Shape", "StridedSlice", "Reshape"))
 PLACELESS = frozenset(("Const", "NoOp", "Placeholder", "VarIsInitializedOp"))
-"""Ops whose lines no page shows. They are a third of a training step's graph."""
+"""Ops whose lines appear on no page. They make up a third of a training step's graph."""
 PLAIN = (type(None), str, bytes, int, float, type, type(sys))
 
 
@@ -105,8 +105,8 @@ class Graphs:
 def own_line(op: Any) -> list[Any] | None:
     """Return the file and line of the user's code that made an op.
 
-    TensorFlow drops its own frames three times as fast as Python skips them. If no frame is left, the user's
-    folder has a name that TensorFlow takes for its own.
+    TensorFlow removes its own frames from the traceback, three times as fast as this function could. If no
+    frame is left, the name of the user's folder looks like TensorFlow's own.
     """
     try:
         trace = op.traceback

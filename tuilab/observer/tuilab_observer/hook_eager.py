@@ -62,7 +62,7 @@ def see_reads() -> None:
 
 
 def timed(plain: Any) -> Any:
-    """Return a function whose time the account of the main thread knows."""
+    """Return a wrapper that records the time of each call in the main thread's account."""
 
     def call(*arguments: Any, **more: Any) -> Any:
         account = state.account

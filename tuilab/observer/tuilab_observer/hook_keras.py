@@ -30,7 +30,7 @@ def see_keras(module: Any) -> None:
             if caller is not None and is_own(caller.f_code.co_filename) and not depth.inside():
                 one = state.here()
                 local = entry.f_locals
-                # Keras also calls this function in functions that wrap nothing, such as
+                # Keras also calls this function from functions that are not wrappers, such as
                 # `Operation.__call__`.
                 if one is not None and "fn" in local:
                     one.calls.keras(caller, local["fn"], local["args"], local["kwargs"])

@@ -99,7 +99,7 @@ class Thread:
             Own.mask(signal.SIG_SETMASK, before)
 
     def join(self, seconds: float) -> bool:
-        """Return whether the thread ended within the given time."""
+        """Wait for the thread; return whether it ended within the given time."""
         return self._done.wait(seconds)
 
     def _whole(self) -> None:

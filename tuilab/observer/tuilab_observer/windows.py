@@ -121,8 +121,8 @@ class Windows:
             self._recent.append(Own.now())
 
     def _same_code(self, key: Key) -> bool:
-        """Return whether this step and that of the window are functions with the same code. A loop that
-        builds its model in each round also makes new functions.
+        """Return whether this step and the window's step are functions with the same code. A loop that
+        rebuilds its model in each iteration also creates new functions.
         """
         code = self.functions.codes.get(key)
         return code is not None and code is self.functions.codes.get(self.step_key)
