@@ -207,7 +207,7 @@ def environment_at(name: str, place: str, settings: Sequence[str], where: str) -
 
 
 def describe_same(every: Sequence[Environment]) -> str:
-    """Return a sentence that names environments which are identical; "" if all are different."""
+    """Return a sentence that lists identical environments; "" if all are different."""
     seen: dict[object, str] = {}
     for one in every:
         key = (one.folder, one.settings)

@@ -26,7 +26,9 @@ _TCP = _OUTSIDE = 1 << 0 | 1 << 1
 signals.
 """
 _CAPABILITY_VERSION = 0x20080522
-"""Version number in the header of the system call. This version has capabilities as two words of 32 bits."""
+"""Version number in the header of the system call. In this version, the capabilities are two words of 32
+bits.
+"""
 _BENEATH = 1
 """Type of a rule that covers a path and everything below it."""
 

@@ -284,7 +284,7 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Schedule printing the address for when the port is open, because it is not open yet."""
+        """Schedule the printing of the address, because the port is not open yet."""
         self._said = asyncio.create_task(self._say())
 
     async def _say(self) -> None:
