@@ -46,18 +46,19 @@ def of_profile(
     opaque: bool = False,
     drained: bool = False,
 ) -> Account:
-    """Return the account of consecutive profiled calls or steps.
+    """Split the time of consecutive profiled calls or steps into phases.
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
-    of a call without the profiler; None keeps the duration in the profile. events: number of recorded events
-    per call on the calling thread. Recording each may have taken `EVENT_S`, which is subtracted from the time
-    that TensorFlow and Python take between kernels. on_device: seconds per call and phase from another
-    device's own clock, which neither the profiler nor a busy host stretches. Only the other parts are scaled
-    to `plain_s`. If the plain call is longer than the profile, the excess counts as unknown, up to the
-    device's time. own_python_s: seconds that Python spent outside TensorFlow in some calls, timed separately;
-    the rest of the profile's Python time is TensorFlow's own. opaque: True if the profiler recorded nothing
-    on the device, so its activity during a wait is unknown. drained: True if the input buffers were empty
-    when the calls began. Raises ValueError if no call took time.
+    of a call without the profiler; if None, the account keeps the profiled duration. events: number of
+    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this is
+    subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call and
+    phase from another device's own clock, which neither the profiler nor a busy host stretches. These parts
+    are kept, and the others are scaled so that the total is `plain_s`. If the unprofiled call is longer than
+    the profiled one, the excess counts as unknown, up to the device's time. own_python_s: seconds that Python
+    spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
+    TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its activity during a
+    wait is unknown. drained: True if the input buffers were empty when the calls began. Raises ValueError if
+    no call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -88,11 +89,11 @@ def of_profile(
 
 
 def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
-    """Leave out calls that another program interrupted.
+    """Return the calls without those that another program interrupted.
 
-    A call is left out if it took more than twice the median and if the other calls still average at least the
-    length of an unprofiled call. Calls are kept if every few of them wait for input, because unprofiled calls
-    wait as well.
+    Drops calls that took more than twice the median, provided that the other calls still average at least the
+    length of an unprofiled call. Otherwise the long calls are normal, such as regular waits for input, and
+    all calls are kept.
     """
     lengths = [math.fsum(call.values()) for call in calls]
     longest = STRETCHED * statistics.median(lengths or [0.0])
@@ -102,7 +103,7 @@ def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> l
 
 
 def _part(kept: Sequence[Mapping[str, float]], calls: Sequence[Mapping[str, float]], phase: str) -> float:
-    """Return a phase's mean time in the kept calls, divided by its mean time in all calls."""
+    """Return the ratio of a phase's mean time in the kept calls to its mean time in all calls."""
     if not (whole := math.fsum(call.get(phase, 0.0) for call in calls)):
         return 1.0
     return math.fsum(call.get(phase, 0.0) for call in kept) / whole * len(calls) / len(kept)
@@ -125,7 +126,9 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Move TensorFlow's own share of the profiled Python time to dispatch."""
+    """Keep the separately timed part of the Python time, and move the rest, which is TensorFlow's, to
+    dispatch.
+    """
     if not own_s or "python" not in known_parts:
         return known_parts
     python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))
@@ -151,7 +154,7 @@ def _scale_parts(
         return unknown(total_s, "the profiler recorded no events of the call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # these parts exceed the call, or no other part is left to scale, so scale all parts
+        held = {}  # scale all parts, because the device's exceed the call or are the only ones
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
@@ -167,8 +170,8 @@ def _scale_parts(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of a call that was not profiled, from its separately timed parts; the rest of the
-    call is unknown.
+    """Return the account of an unprofiled call from parts that were timed separately; the rest of the call is
+    unknown.
 
     If the parts overlap and add up to more than a call, all are reduced by the same factor.
     """
@@ -245,8 +248,8 @@ GROUPS: dict[str, Group] = {
     "compute": "compute",
     NOT_KNOWN: "not known",
 }
-"""The group of phases to report as an arm's limit, by its largest phase. Phases that a workload defines count
-as Python.
+"""The group of phases to report as the limit of an arm, by the name of the arm's largest phase. Phases that a
+workload defines count as Python.
 """
 
 

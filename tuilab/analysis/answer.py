@@ -38,14 +38,14 @@ from tuilab.model.run import ArmState, RunState
 COPYING = 0.2
 MOST_NAMED = 3
 HEADLINE = 60
-"""Maximum number of characters of the first sentence, so that it fits next to the key that opens the rest."""
+"""Maximum length of the first sentence in characters. It leaves room for the key that shows the full text."""
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
-    """Describe the run's results so far in plain text. crossed: the run's crossovers, if already computed.
+    """Describe the run's results so far in plain text.
 
-    against: data-sheet name of a GPU to compare with. By default, only runs on hosts without a GPU are
-    compared with one.
+    crossed: the run's crossovers, if already computed. against: data-sheet name of a GPU to compare with; by
+    default, a run is compared with a GPU only if its host has none.
     """
     if state.scenario is None:
         return ""
@@ -115,7 +115,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # If the name of the kind comes first, a word such as `One` or `So` must not be capitalised.
+            # After the name of the work and a colon, a word such as `One` or `So` must not be capitalised.
             first = (
                 lines[0][:1].lower()
                 if lines[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -127,7 +127,9 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe the arms that were clearly faster in rounds without other load, with both figures."""
+    """Describe arms that were clearly faster in rounds without other load: their times in those rounds and in
+    all rounds.
+    """
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
         return ""
@@ -137,7 +139,9 @@ def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> st
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe the arms whose time is mostly retracing, which are excluded from comparisons."""
+    """Describe the arms that are excluded from comparisons because they spend most of their time on
+    retracing.
+    """
     retraced_arms = [arm for arm in arms if retraced(arm, point)]
     if not retraced_arms:
         return ""
@@ -249,8 +253,8 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
 
 
 HOPELESS = 9.0
-"""Smallest detectable differences of at least this factor are not reported, because they would not help
-readers.
+"""If the smallest detectable difference is at least this factor, it is too large to be useful and is not
+reported.
 """
 
 
@@ -317,9 +321,9 @@ def _against(one: ArmState, other: ArmState, point: int) -> str:
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int, apart: str) -> str:
-    """Explain why a graph is faster: how many fewer ops it launches, and whether a GPU could run them.
+    """Explain a graph's speedup: how many fewer ops it launches. Also state whether the ops have GPU kernels.
 
-    apart: the clause about the quotient of the medians, which follows the reason.
+    apart: a clause about the quotient of the medians, to append to the explanation.
     """
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
@@ -342,8 +346,8 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int, apart: s
 
 
 def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
-    """Return `dispatch takes 560 µs instead of 3.77 ms`, for the part of a call in which the graph saves
-    most; "" if no part makes up half of the saving.
+    """Describe the part of a call in which the graph saves most: `dispatch takes 560 µs instead of 3.77 ms`;
+    "" if no part accounts for half of the saving.
     """
     saving = most_saved(eager, graph, point)
     if saving is None:
@@ -354,7 +358,7 @@ def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:
-    """Return True if the workload found a GPU kernel for every op of the graph."""
+    """Return True if the workload found a GPU kernel for each of these ops."""
     facts = {fact.name: fact.value for fact in [*state.facts, *graph.facts]}
     if facts.get("host-only-ops") == 0:
         return True
@@ -362,7 +366,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 
 def failures(state: RunState, point: int) -> str:
-    """Return the arms that raised, or that could not run although there is a GPU."""
+    """Describe the arms that raised an error, or that could not run although there is a GPU."""
     failed = failed_arms(state, point)
     if not failed:
         return ""
@@ -379,8 +383,8 @@ def failures(state: RunState, point: int) -> str:
 
 
 def _describe_merged(arms: list[ArmState], point: int) -> str:
-    """Return a note that a graph computes duplicate ops only once, if they are a large part of the requested
-    work.
+    """Return a note that a graph computes duplicate ops only once; "" unless they are a large part of the
+    requested work.
     """
     messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
     if not messages:
@@ -425,7 +429,9 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def _first_look(state: RunState, point: int) -> str:
-    """Return the warm-up times of one arm per device while the others are built; "" before there are any."""
+    """Return the warm-up times of one arm per device while the other arms are built; "" before the first time
+    is known.
+    """
     figures = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
     return f"First look (not counted): {listed(figures[:MOST_NAMED])} per call at best." if figures else ""
 

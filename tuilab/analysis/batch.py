@@ -75,8 +75,8 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
 
 
 def growing(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the largest measured batch if its throughput is clearly better than that of the next smaller
-    one, else None.
+    """Return the largest measured batch if its throughput is clearly higher than that of the next smaller
+    batch, else None.
     """
     best = _throughput(points, batch)
     if len(best) < 2 or paying(points, batch) is not None:
@@ -87,8 +87,8 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
     """Return the smallest batch at which some arm reaches 90% of the highest throughput of any arm.
 
-    None if throughput still grows, that is, if each doubling from that batch to the largest adds more than
-    the remaining 10%.
+    Returns None if throughput is still growing: each doubling from that batch to the largest adds more than
+    10%.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -2,9 +2,9 @@
 
 The bound is computed from the data sheet, the counted work and measurements of this host. A graph's kernels
 run one after another, each limited by its arithmetic, its memory traffic or its launch. XLA may fuse kernels,
-so for XLA only the program's total arithmetic and bytes and the iterations of its loops count. Ops without a
-GPU kernel stay on the CPU at their measured time, and the data they exchange with the GPU crosses the bus.
-TensorFlow's launch cost is measured on this host.
+so an XLA program counts as one kernel per loop iteration, with the program's total arithmetic and bytes. Ops
+without a GPU kernel stay on the CPU at their measured time, and the data they exchange with the GPU crosses
+the bus. TensorFlow's launch cost is measured on this host.
 
 A bound is not a forecast: `expected_s` scales each term by the efficiency that published timings reached
 (`EXPECTED` in model/datasheets.py, docs/gpu-bounds.md).
@@ -49,14 +49,14 @@ START_MATTERS_S = 10e-3
 
 @dataclass(frozen=True)
 class GpuCall:
-    """A call on a GPU that is not present, launched by TensorFlow on this host.
+    """A call that TensorFlow on this host would launch on a GPU that is not present.
 
     host: the roofs (measured limits) of this host's processor; if None, they are unknown, and launching
-    counts as zero. slowed: roofs that were measured while the host was busy, so that their launch cost is too
-    high. kernels: launches per call. least_s: minimum seconds of the same call on this host, if the host does
-    the work whatever the device. dispatch_s: the Python and dispatch time of the same call on this host's
-    CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False if an op's time
-    follows neither from its work nor from its launches.
+    counts as zero. slowed: True if the roofs were measured while the host was busy, so their launch cost is
+    too high. kernels: launches per call. least_s: minimum seconds of the same call on this host, for work
+    that runs on the host with any device. dispatch_s: the Python and dispatch time of the same call on this
+    host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False if neither
+    work nor launches determine the time of some op.
     """
 
     work: Work
@@ -87,7 +87,7 @@ class GpuCall:
         return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * fastest
 
     def on(self, sheet: DataSheet) -> GpuBound:
-        """Return the minimum time on the data sheet's GPU, without comparing it with a measured arm."""
+        """Return the bound on the data sheet's GPU, without comparing it with a measured arm."""
         work, unknown = self.on_gpu, list[str]()
         if work.flop is None:
             unknown.append("the arithmetic")
@@ -191,7 +191,7 @@ class GpuCall:
 
     def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
         """Return the minimum seconds of arithmetic, of memory access, and of all kernels in sequence."""
-        # Data that is in the cache before a kernel, or before the call, is not read from memory again.
+        # Data that is already in the cache is not read from memory again.
         kept = sheet.cache.value if sheet.cache else float("inf")
         launch = sheet.launch.value
 
@@ -306,7 +306,7 @@ def leads(state: RunState, point: int) -> list[ArmState]:
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
     """Return the bounds for the fastest CPU arm of each variant and dtype, with resident and copied input.
 
-    Those of the fastest arm come first.
+    The bounds for the fastest arm come first.
     """
     return tuple(bound for lead in leads(state, point) for bound in bounds_of_arm(state, lead, point, sheet))
 
@@ -411,13 +411,13 @@ def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | 
 
 
 SLOWEST_LINK = 250e6
-"""Bandwidth of one lane of first-generation PCI Express, in bytes/s (PCI-SIG 2003). The link of every GPU in
-the table is at least 60 times as fast.
+"""Bandwidth of one lane of first-generation PCI Express, in bytes/s (PCI-SIG 2003). Every GPU in the table
+has a link at least 60 times as fast.
 """
 SLOWEST_COPY_S = 1e-3
 """Maximum seconds to start a copy. Published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
 SLACK = 1_000
-"""Factor by which a GPU may be slower than its data sheet, for an upper limit on its time."""
+"""For an upper limit on a GPU's time, the GPU is assumed to be this many times slower than its data sheet."""
 SLOWEST_LAUNCH_S = 1e-3
 """Maximum seconds of a kernel launch. Published figures are 5 to 20 µs (manual of Holistic Trace
 Analysis).
@@ -425,11 +425,11 @@ Analysis).
 
 
 def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
-    """Return the maximum seconds of the arm on the slowest GPU of the table, at a thousandth of its rated
-    speed.
+    """Return the maximum seconds of the arm's call on the slowest GPU of the table, at a thousandth of its
+    rated speed.
 
-    This is not a physical limit, but it is so generous that a GPU that exceeds it is broken. None if the work
-    is unknown or done by the host.
+    This is not a physical limit, but only a broken GPU would be slower. Returns None if the work is unknown
+    or done by the host.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.on_host or call.work.flop is None:
@@ -443,7 +443,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Return the maximum seconds for the copies of a host library's call; None for other work."""
+    """Return the maximum seconds that a host library's call can spend on copies; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -453,7 +453,9 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
 
 @dataclass(frozen=True)
 class Overtaking:
-    """Bounds along a sweep's first axis. earliest: the smallest size at which the GPU could be faster."""
+    """A GPU's bounds along a sweep's first axis. earliest: the smallest size at which the GPU could be
+    faster; None if there is none.
+    """
 
     axis: str
     rows: Sequence[BoundPoint]
@@ -461,9 +463,10 @@ class Overtaking:
 
 
 def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
-    """Return the bounds of a GPU along a sweep's first axis; None without a sweep, or if no bound is known.
+    """Return a GPU's bounds along the axis of a sweep; None unless the run sweeps one axis, or if no bound is
+    known.
 
-    Also None if this host was too busy at any size.
+    Also returns None if the host was too busy at any size.
     """
     names = axes(state)
     if len(names) != 1:

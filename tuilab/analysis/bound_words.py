@@ -14,7 +14,7 @@ BUSY_START = (
     "This host was too busy to measure TensorFlow's dispatch overhead; measure again when it is quiet."
 )
 MOST_TIMES = 100
-"""Largest speedup limit to print. A higher limit means little more than "far faster"."""
+"""The highest speedup limit to print. A higher limit would tell readers little more than "far faster"."""
 LIMITS = {
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
@@ -28,7 +28,7 @@ def article(sheet: DataSheet) -> str:
 
 
 def every_card() -> str:
-    """Return the subject of a sentence about every GPU of the table."""
+    """Return the phrase that names every GPU of the table, as the subject of a sentence."""
     return f"none of the {len(SHEETS)} NVIDIA cards known here"
 
 
@@ -199,8 +199,8 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Return the usual GPU's `bound_sentence` in a few words, such as `H100: likely 4–15×`; "" if there is
-    none.
+    """Return the default GPU's `bound_sentence` in a few words, such as `H100: likely 4–15×`; "" if the
+    sentence is empty.
     """
     point = summary_point(state)
     lead = fastest_cpu(state, point)
@@ -217,15 +217,15 @@ def bound_words(state: RunState) -> str:
         return f"{sheet.name}: at most {significant(best.busy[1], 2)}×" if best.busy[1] <= MOST_TIMES else ""
     if (best.at_most or 0.0) > MOST_TIMES:
         return f"{sheet.name}: far faster"
-    likely = _likely(best).replace(" to ", "–")  # on 80 columns, little else fits into the line
+    likely = _likely(best).replace(" to ", "–")  # nothing longer fits into 80 columns
     return (
         f"{sheet.name}: likely {likely}" if likely else f"{sheet.name}: at most {times(best.at_most or 0.0)}"
     )
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """Return the bounds of a GPU along a sweep's first axis; None without a sweep, or if no bound is
-    known.
+    """Return a GPU's bounds along the axis of a sweep, with a sentence; None without a sweep, or if no bound
+    is known.
     """
     found = along(state, sheet)
     if found is None:

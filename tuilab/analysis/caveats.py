@@ -50,9 +50,9 @@ LEVELS_FROM = 30
 LEAST_SHARE = 0.15
 LEAST_STEP = 0.05
 SEPARATION, FEW = 4.5, 90
-"""Two levels are at least SEPARATION + FEW / n apart for n samples, because a split of few samples finds
-random gaps. In simulations, fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly
-spread samples exceed this limit.
+"""Minimum Ashman's D between two levels of n samples: SEPARATION + FEW / n. It is higher for few samples,
+because a split of few samples finds random gaps. In simulations, fewer than 1 in 200 runs of normal, skewed,
+heavy-tailed, drifting or evenly spread samples exceed this limit.
 """
 
 
@@ -108,7 +108,7 @@ def _parting(ordered: "NDArray[Any]", least: int) -> int:
 
     n = len(ordered)
     sizes = np.arange(least, n - least + 1)
-    # Relative to the mean, so that a small spread around a large mean loses no precision.
+    # Subtract the mean first: the sums of large values with a small spread would lose precision.
     sums = np.cumsum(ordered - ordered.mean())[sizes - 1]
     between = sums**2 / sizes + sums**2 / (n - sizes)
     return int(sizes[np.argmax(between)])
@@ -135,8 +135,8 @@ def drift(samples: Sequence[float]) -> Found | None:
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
-    """Return the drift of `samples` as a share of their median (positive: rising) and its p; None without
-    drift.
+    """Return the drift of `samples` as a share of their median (positive if rising), and the p-value of the
+    trend; None without drift.
 
     The drift is the Theil–Sen slope (median slope of all pairs; Sen 1968) times the run's length, over the
     median. It must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples, uses the
@@ -169,7 +169,7 @@ def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
-    """Return the two-sided p of Mann–Kendall's test for no trend; `steps` are xⱼ − xᵢ for all i < j.
+    """Return the two-sided p-value of the Mann–Kendall test for a trend; `steps` are xⱼ − xᵢ for all i < j.
 
     S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18, summed over groups of t ties
     (Kendall 1975). Here it is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the detrended
@@ -193,8 +193,8 @@ WAITED = 0.05
 THROTTLED = 0.01
 OTHERS = 0.25
 INTRUDERS = 0.1
-"""Share of one core. If other processes used less, the switches came from the process's own threads, which
-yield to each other.
+"""Share of one core. If other processes used less than this, the context switches were between the process's
+own threads.
 """
 
 
@@ -204,10 +204,10 @@ class Pressure:
     system does not report.
 
     switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time in which the
-    measuring thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time held back by
-    a CPU quota (cgroup `cpu.stat`, `throttled_usec`). others_s: CPU seconds of all other processes, over all
-    cores (`/proc/stat` minus this process). load: the 1-minute load average. cores: logical CPUs that this
-    process may use.
+    measuring thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time for which a
+    CPU quota stopped the process (cgroup `cpu.stat`, `throttled_usec`). others_s: CPU seconds of all other
+    processes, over all cores (`/proc/stat` minus this process). load: the 1-minute load average. cores:
+    logical CPUs that this process may use.
     """
 
     wall_s: float
@@ -224,8 +224,8 @@ def contention(seen: Pressure) -> Found | None:
 
     Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (on Linux 6.18,
     one competitor on the same core caused 125 per second and kept a busy thread waiting half the time); the
-    thread ready but not running for 5% of the time; held back by a quota for 1% of the time; other processes
-    using a quarter of all cores' time; a load more than one above the number of cores.
+    thread ready but not running for 5% of the time; the process stopped by a quota for 1% of the time; other
+    processes using a quarter of all cores' time; a load average more than one above the number of cores.
     """
     if seen.wall_s <= 0:
         return None

@@ -30,9 +30,11 @@ NO_MATCH = "nothing to compare: no arm of one run matches an arm of the other, e
 
 SAME = "within the noise"
 BY_CHANCE = "may be chance"
-"""A difference that another process of the same code may cause."""
+"""Label of a difference that could be due to chance, because two processes of the same code can differ as
+much.
+"""
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
-"""Flags of a run that concern the machine rather than the measured code."""
+"""A run's flags about the machine rather than the measured code."""
 
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,9 +43,9 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     If the runs have no arm in common, this compares two arms that differ only in their device, `A → B`.
 
     ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
-    parameter that either run sweeps; empty if neither does. differs: True if the two intervals of the medians
-    do not overlap, so the runs differ by more than their noise. If a run had a single process, they must also
-    be further apart than two processes can be (`ALIKE`).
+    parameter that either run sweeps; empty if neither does. differs: True if the intervals of the two medians
+    do not overlap, so the runs differ by more than their noise. If a run had a single process, the medians
+    must also be further apart than those of two processes of the same code can be (`ALIKE`).
     """
 
     arm: str
@@ -60,8 +62,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison of two runs. warnings: differences between the runs, other than software versions, that
     may explain different figures.
 
-    note: the variation that the intervals do not include; "" if nothing differs or each run had several
-    processes.
+    note: a warning about variation that the intervals do not include; "" if nothing differs or each run had
+    several processes.
     """
 
     warnings: tuple[str, ...]
@@ -72,8 +74,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each common size.
 
-    The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95%
-    intervals, low2/high1 … high2/low1, and are wider than a 95% interval of the ratio.
+    The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds, low2/high1 and
+    high2/low1, come from the 95% intervals of the two medians. They are further apart than those of a 95%
+    interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)
@@ -163,7 +166,9 @@ def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> st
 def _at(
     place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int, alone: bool
 ) -> ArmComparison | None:
-    """Compare an arm in two runs at a size. alone: whether a run had a single process."""
+    """Compare an arm of the first run with one of the second at a size; None if either has no interval.
+    alone: True if a run had a single process.
+    """
     a, b = estimate_at(arm, here), estimate_at(other, there)
     if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
         return None
@@ -196,9 +201,7 @@ def _at(
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Return a sentence for each difference between two runs, apart from their figures and swept
-    parameters.
-    """
+    """Return a phrase for each difference between two runs, except in figures and swept parameters."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -270,7 +273,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one size, in every run; None for runs without it.
+    """One arm at one size, with its figure in each run; None for runs that did not measure it.
 
     at: the size in words; "" if none of the runs sweeps.
     """
@@ -285,8 +288,8 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
     """A comparison of several runs. warnings: for each run, its differences from the base run and its
     disturbances.
 
-    note: the variation that the intervals do not include, "" if there is none. left_out: number of sizes that
-    only one run measured; they have no row.
+    note: a warning about variation that the intervals do not include; "" if there is none. left_out: number
+    of sizes that only one run measured; they have no row.
     """
 
     base: int

@@ -1,4 +1,4 @@
-"""Rates how far a run's figures can be trusted: the precision it reached, and its caveats."""
+"""Rates how far a run's figures can be trusted, from the precision that the run reached and its caveats."""
 
 from collections.abc import Iterator
 
@@ -30,14 +30,16 @@ SHORT = {
 }
 """Short names of caveats, most severe first.
 
-Caveats that are not listed do not make a run doubtful: a median tolerates outliers, and precision is reported
-as a figure.
+Other caveats do not make a run doubtful: a median tolerates outliers, and the precision is reported as a
+number.
 """
 MOST_NAMED = 2
 
 
 def confidence(state: RunState) -> Confidence:
-    """Return the precision and the reasons for doubt over all arms measured at the run's headline point."""
+    """Return the worst precision of the arms measured at the run's headline point, and the reasons to doubt
+    the run.
+    """
     point = summary_point(state)
     arms = measured(state, point)
     halves = [
@@ -71,8 +73,8 @@ def confidence(state: RunState) -> Confidence:
 
 
 FEWEST_ALIKE = 6
-"""Minimum number of similar runs for a range: the full range of six contains their median with 97% (1 − 2 ·
-2⁻⁶), for any distribution.
+"""Minimum number of similar runs for which to report a range: the range of six runs contains the median of
+all such runs with a probability of 97% (1 − 2 · 2⁻⁶), for any distribution.
 """
 
 

@@ -30,8 +30,8 @@ LASTING = 0.5
 """Standard deviation of slow noise, which shifts all rounds of a size alike, as a share of the noise of one
 round.
 
-Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of whose variance is slow, at most 5% of the sweeps show a crossover.
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): if slow noise makes up
+half of the variance of noise of 5 to 30%, at most 5% of the sweeps show a crossover.
 """
 
 
@@ -48,15 +48,18 @@ class SizeRatio:
         return math.inf if self.ratio.error is None else self.ratio.error
 
     def sign(self, level: float) -> int:
-        """Return +1 if a is slower, −1 if a is faster, 0 if the interval at `level` contains equality."""
+        """Return +1 if a is slower, −1 if a is faster, 0 if the confidence interval at `level` contains a
+        ratio of 1.
+        """
         return _sign(self.ratio, level)
 
     def lead(self, level: float) -> int:
-        """Return the sign, or 0 if a disturbance that lasts through all rounds of one size could explain it.
+        """Return `sign`, or 0 if a disturbance during all rounds of this size could have caused the
+        difference.
 
         Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
-        standard deviation is assumed to be `LASTING` times that of one round, and is added to the error of
-        the mean.
+        standard deviation is assumed to be `LASTING` times that of one round, and is added in quadrature to
+        the error of the mean.
         """
         if self.ratio.error is None:
             return 0
@@ -76,8 +79,8 @@ class Crossing:
     """One change of the faster arm along the axis. Sizes are in the axis's unit.
 
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
-    `at`. curvature: distance (as a log of size) from `at` to the result of other interpolations, which the
-    interval includes. overtakes: True if a is faster from there on, False if b is.
+    `at`. curvature: distance (as a log of size) from `at` to the farthest result of other interpolations; the
+    interval includes these results. overtakes: True if a is faster above `at`, False if b is.
     """
 
     at: float
@@ -95,10 +98,10 @@ class Crossing:
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
-    """Return the mean log ratio at each size (positive, ascending) at which the arms share rounds.
+    """Return the mean log ratio at each positive size at which the arms share rounds, in ascending order.
 
-    begun: the first round of each further process (`processes.combined`). The autocorrelation of the log
-    ratios is a property of the process, so its estimates at all sizes are averaged.
+    begun: the first round of each process after the first (`processes.combined`). The autocorrelation of the
+    log ratios is a property of the process, so its estimates at all sizes are averaged.
     """
     sizes = [size for size in sorted(a.keys() & b.keys()) if size > 0]
     logs = {size: _paired(tuple(a[size].items()), tuple(b[size].items())) for size in sizes}
@@ -146,10 +149,10 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead that persists on both sides, in order; an empty list if the lead
-    alternates.
+    """Return every change of the lead that persists at the sizes on both sides, in order; an empty list if
+    the lead alternates.
 
-    Undecided sizes in between widen the bracket.
+    Undecided sizes at a change widen its bracket.
     """
     known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
     if jumps(at):
@@ -171,12 +174,12 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     """Return the crossing in a bracket of sizes; the ratios at its two ends differ from 1 in opposite
     directions.
 
-    Between neighbouring sizes the log ratio L is taken as linear in log size (exact for power laws). `at` is
-    the zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
-    Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike an average of one
-    crossing per round, it divides by no noisy slope. Sizes are treated as independent. The interval is then
-    extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`), so that a
-    bracket too wide for interpolation results in a wide interval.
+    Assumes that the log ratio L is linear in log size within the bracket (exact for power laws). `at` is the
+    zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
+    Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike the mean of one
+    crossing per round, this does not divide by a noisy slope. Treats the sizes as independent. The interval
+    is then extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`); if the
+    bracket is too wide for interpolation, this makes the interval wide.
     """
     zeros: list[float] = []
     bounds: list[float] = []
@@ -258,7 +261,9 @@ REACH = math.log(16)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two arms to compare: their ids and names, and the axis (a parameter's name) for the sentences."""
+    """Two arms to compare: their ids, and for sentences the arms' labels and the axis (a parameter's
+    name).
+    """
 
     a: str
     b: str
@@ -280,11 +285,13 @@ class Step:
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
     """Return the crossover of two arms, from seconds per call by size and round.
 
-    found: the lead changes once. several: it changes more than once; `at` is the first change. none: one arm
-    is significantly faster at every size at which they differ. beyond: as `none`, but the gap closes at the
-    largest sizes. unknown: no size separates the arms, or the lead alternates between sizes.
+    found: the lead changes once. several: it changes more than once; `at` is the first change. none: the same
+    arm is faster at every size at which the arms differ significantly. beyond: as `none`, but the gap closes
+    at the largest sizes. unknown: the arms do not differ significantly at any size, or the lead alternates
+    between sizes.
 
-    begun: as for `places`. In the result, `a` is the arm that overtakes (or would), which may be `pair.b`.
+    begun: as for `places`. In the result, `a` is the arm that overtakes or would overtake, which may be
+    `pair.b`.
     """
     at = places(a, b, begun)
     changes = crossings(at)
@@ -299,11 +306,11 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
 def next_size(
     a: Timings, b: Timings, precision: float = 0.05, allowed: Callable[[float], int] = round
 ) -> Step:
-    """Return the size to measure next to find the crossover to ± `precision` (relative).
+    """Return the size to measure next, to find the crossover within a relative error of `precision`.
 
     allowed: returns the nearest size that the parameter may take. The new size is the current estimate of the
     crossover: interpolation is accurate close to a measured size, so one or two new sizes suffice, whereas
-    bisection takes five. Crossings are refined one after another, in order.
+    bisection takes five. If there are several crossings, they are refined in order.
     """
     changes = crossings(places(a, b))
     if not changes:
@@ -372,8 +379,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """Return the result if the lead never changes. known: the lead or sign at each size; all nonzero values
-    are the same.
+    """Return the result for arms whose lead never changes. known: `leads` or `signs` of the sizes; all
+    nonzero values are the same.
     """
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
@@ -413,8 +420,8 @@ def _lead(place: SizeRatio, sign: int) -> str:
 def _closes(at: Sequence[SizeRatio]) -> bool:
     """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
 
-    The gap must be smaller at 95% than one and two sizes before, and the straight line through both log
-    ratios over log size must reach 0 in time.
+    The gap must be smaller, with 95% confidence, than at one of the two previous sizes, and the straight line
+    through both log ratios over log size must reach 0 by then.
     """
     last = at[-1]
     for earlier in at[-3:-1]:

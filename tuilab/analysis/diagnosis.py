@@ -40,14 +40,14 @@ DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
 LONGEST_LAUNCH_S = 1e-3
-"""Seconds. An op that takes longer to launch was waiting, for another process or for memory."""
+"""Seconds. If an op takes longer than this to launch, it was waiting for another process or for memory."""
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""A change is advised only if the run's own arms show at least this speedup from it."""
+"""Minimum speedup from a change for the change to be advised, if the run's own arms show the speedup."""
 NEAR_ROOF = 0.6
-"""Share of the roof above which adding work per call is not advised, because the device is nearly at its
-limit.
+"""If an arm reaches at least this share of the roof, the device is close to its limit, so more work per call
+is not advised.
 """
 
 
@@ -76,7 +76,7 @@ def contended(state: RunState) -> bool:
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """If advice on launch cost would apply to an arm, report once that it is withheld."""
+    """Report once that other processes used the host, instead of giving advice on launch cost."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
@@ -99,13 +99,13 @@ def _withheld(
 
 
 INFLATED = frozenset({"dispatch", "python"})
-"""Phases that take longer if other programs use the host. They are reported only if the lower end of their
-interval exceeds the threshold.
+"""Phases that take longer while other programs use the host. They are reported only if the lower end of the
+interval of their share reaches the threshold.
 """
 
 
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
-    """Return the severity of these phases; None if they are small or within the noise."""
+    """Return how severely these phases limit a call; None if their share is small or within the noise."""
     parts, found = account_at(arm, point), estimate_at(arm, point)
     if parts is None or found is None or parts.seconds(*phases) <= (found.half_width or 0.0):
         return None
@@ -116,8 +116,8 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _is_refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show that a change gains nothing. found: the ratio of the time before
-    to the time after the change.
+    """Return True if the run's own arms show that a change gains little. found: the ratio of the time before
+    the change to the time after it.
     """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
@@ -125,7 +125,7 @@ def _is_refuted(found: RatioEstimate | None) -> bool:
 def _dispatch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Report eager arms in which the time between ops exceeds the time of the ops."""
+    """Report an eager arm that spends a large share of a call on dispatch and Python between its ops."""
     share = parts.share("dispatch", "python")
     severity = _grade(arm, point, DISPATCH, "dispatch", "python")
     if arm.arm.mode != "eager" or severity is None:
@@ -180,7 +180,7 @@ def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
 def _launch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Report graph arms for which launching ops on the host takes a large part of the time."""
+    """Report a graph arm that spends a large share of a call on launching ops from the host."""
     share = parts.share("dispatch")
     severity = _grade(arm, point, LAUNCH, "dispatch")
     if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
@@ -214,7 +214,7 @@ def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int)
 def _find_stalls(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Report a device that waits during a call for host ops and copies."""
+    """Report a device that waits for host ops and copies during a call."""
     share = parts.share(STALL)
     severity = _grade(arm, point, STALLED, STALL)
     if severity is None:
@@ -263,7 +263,7 @@ FEEDING = {
     "cached": "cache the elements that stay the same",
     "in-step": "move the work into the step",
 }
-"""Changes that speed up a step's input, by the variant that includes them."""
+"""For each variant with a faster input pipeline, the change that speeds up its input."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
@@ -376,9 +376,9 @@ REMEDIES = {
     "colocation": "place the tensors that {ops} are colocated with on the GPU",
     "unknown": "put {ops} inside tf.device('GPU:0')",
 }
-"""How to move an op to the GPU, by the cause that keeps it on the host; other causes need no action.
+"""How to move an op to the GPU, by the cause that keeps it on the host. Ops with other causes need no action.
 
-Kernels in host memory handle shapes and indices, and a pipeline belongs on the host.
+For example, kernels in host memory handle shapes and indices, and a pipeline belongs on the host.
 """
 
 
@@ -406,7 +406,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
         return
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
     text += f"{size(first / found.median, first / found.median / 10)} later calls."
-    # A function with an input_signature is traced once, but XLA compiles even such a function for each shape.
+    # A function with an input_signature is traced only once, but XLA still compiles it for each shape.
     if arm.arm.mode == "xla":
         again = "each new combination is compiled again"
     else:
@@ -446,8 +446,8 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
-    """Report that the scenario's size is below the crossover, so the arm that wins at larger sizes is not
-    faster yet.
+    """Report that the scenario's size is below the crossover: the arm that wins at larger sizes does not win
+    at this size.
     """
     names = axes(state)
     if len(names) != 1 or state.scenario is None:
@@ -464,6 +464,6 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
 
 
 def _differ_only_in(a: ArmState, b: ArmState, but: str) -> bool:
-    """Return True if two arms differ in this property and no other."""
+    """Return True if the property `but` is the only one in which the two arms differ."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)

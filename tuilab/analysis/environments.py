@@ -21,13 +21,15 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Maximum number of op kinds in a sentence."""
 FIRST_CALLS = 1.5
-"""Minimum ratio of two first calls that is reported. It is large, because each process has only one first
+"""Minimum ratio of the times of two first calls to report. It is large, because a process has only one first
 call.
 """
 ALIKE = 1.1
-"""If the interval of two arms' ratio is within this factor of 1, they are reported as equal."""
+"""Two arms are reported as equal if the interval of their ratio is within this factor of 1."""
 DOUBT = 0.05
-"""Maximum probability that chance caused any of the differences reported for a pair."""
+"""Maximum probability that at least one of the differences reported for a pair of environments is due to
+chance.
+"""
 
 
 def environments(state: RunState) -> list[str]:
@@ -51,8 +53,8 @@ def sentences(state: RunState, point: int) -> list[str]:
     """Return the sentences about the pairs, for the answer."""
     lines = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if lines and state.workers < 2:
-        # Processes differ in speed, so with a single process per environment, a difference need not come from
-        # the environment.
+        # Processes differ in speed, so if each environment had a single process, the environment may not be
+        # the cause.
         lines[0] = f"{'So far, with' if state.running else 'With'} one process each: {lines[0]}"
     return lines
 
@@ -89,8 +91,8 @@ def _bare(arm: ArmState) -> Arm:
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """Compare one arm in both environments. The test is adjusted for the number of arms, so that the chance
-    of any false difference is at most `DOUBT`.
+    """Compare one arm in both environments. The test is adjusted for the number of arms, so that the
+    probability of reporting any false difference is at most `DOUBT`.
     """
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
@@ -171,7 +173,7 @@ def _named(ops: Sequence[str]) -> str:
 
 
 def _first_calls(both: Sequence[tuple[ArmState, ArmState]], point: int, a: str, b: str) -> str:
-    """Describe the first calls that differ most."""
+    """Describe the arm whose first calls in the two environments differ most."""
     found = []
     for one, other in both:
         here, there = one.cell(point).first_s, other.cell(point).first_s

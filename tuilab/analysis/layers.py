@@ -13,13 +13,15 @@ from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
 OUTSIDE = "outside layers"
-"""Name of the row for the time outside all layers: the call's launch, dispatch of ops outside loops, copies,
-Python, and ops without a layer.
+"""Name of the row for the time outside all layers: launching the call, dispatching ops outside loops, copies,
+Python, and ops that belong to no layer.
 """
 
 
 TOLD = 0.1
-"""A layer's share is a figure if it is known within this much, and a range otherwise."""
+"""A layer's share is shown as a single figure if its uncertainty is at most ± this share of a call, and
+otherwise as a range.
+"""
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
@@ -38,11 +40,12 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 
 
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
-    """Return each layer's share of a call of the arm, longest first; none without a profile of its graph.
+    """Return the layers with their shares of a call of the arm, largest share first; empty without a profile
+    of the arm's graph.
 
     If the profiled calls and the run's own calls differ in duration, the shares refer to the profiled calls.
-    The share of a layer with a loop is what removing it saves, if that was measured, and otherwise the middle
-    of its range.
+    For a layer with a loop, the share is the measured saving from removing the layer, or else the middle of
+    the layer's range.
     """
     account, device = _profiled_account(arm, point), raised(state, arm, point)
     if account is None or not account.seconds("compute"):
@@ -70,8 +73,8 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
-    """Return the limits of a layer's share of a call: the interval of the measured share; or else the share
-    without and with the launches of its loop's ops.
+    """Return the lower and upper limit of a layer's share of a call: the interval of the measured share, or
+    else the share without and with the time to launch the ops of the layer's loop.
     """
     if layer.saved is not None:
         return max(0.0, layer.saved[1]), max(0.0, layer.saved[2])
@@ -80,13 +83,13 @@ def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
 
 
 def is_told(layer: Layer) -> bool:
-    """Return whether the layer's share is known within 10 points."""
+    """Return True if the layer's share is known within ±10 percentage points."""
     low, high = layer.share_range or (layer.share, layer.share)
     return high - low <= 2 * TOLD
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return the part of a call outside all layers as a row. Its share is 0 if layers make up the
+    """Return the row for the part of a call outside all layers. Its share is 0 if the layers make up the
     whole call.
     """
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
@@ -94,15 +97,15 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
 
 
 def _profiled_account(arm: ArmState, point: int) -> Account | None:
-    """Return the split time of a call. It is scaled to the arm's median if the profiled calls took about as
-    long as the run's own.
+    """Return the account of a call, scaled to the arm's median if the profiled calls took about as long as
+    the run's own.
     """
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Return a note if the layers come from calls whose time differs from the run's own; "" otherwise."""
+    """Return a note if the profiled calls took clearly longer or shorter than the run's own; "" otherwise."""
     account, own = _profiled_account(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
@@ -134,7 +137,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
 
 
 def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
-    """Return the closer of the two roofs; `compute` if the layer is close to neither."""
+    """Return the roof that the layer is closer to, or `compute` if it is close to neither."""
     if least is None or took_s <= 0:
         return "not known"
     if least.work_s < LITTLE * took_s:

@@ -26,8 +26,8 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
     """Summarise each machine that measured an arm. For a sweep, this uses the size nearest to the scenario's
     own.
 
-    In a fleet's sweep, one node measured that size. A crossover and verdicts are attributed to that node only
-    if it measured every size.
+    If several nodes share a sweep, only one of them measured that size. The crossover and the verdicts are
+    attributed to that node only if it measured every size.
     """
     out = []
     for host, part in by_host(state).items():
@@ -100,12 +100,12 @@ def _crossed(state: RunState) -> Crossed | None:
 MOST_NAMED = 4
 DECIDED = ("confirmed", "refuted")
 Groups = dict[str, list[str]]
-"""Maps each answer to the machines that gave it."""
+"""Maps each result to the names of the machines with that result."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One machine's row in the table of a preset. unlike: its versions that differ from those of most other
-    machines in the table.
+    """One machine's row in the table of a preset. unlike: software versions of this machine that most other
+    machines in the table do not have.
     """
 
     summary: MachineSummary
@@ -115,8 +115,8 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
     """One preset (with the same parameters) on every machine that measured it.
 
-    differing: parameters in which it differs from the preset's other rows. disagreements: one sentence for
-    each disagreement between the machines.
+    differing: parameters whose values differ from those in other tables of the same preset. disagreements:
+    one sentence for each disagreement between the machines.
     """
 
     preset: str
@@ -170,13 +170,13 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """Return the most common value; if several are equally common, the largest."""
+    """Return the most common value; the largest of several equally common ones."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe disagreements between machines with the same measurement: the faster device, a verdict, a
+    """Describe where machines that made the same measurement disagree: the faster device, a verdict, a
     crossover.
     """
     out = []

@@ -10,7 +10,7 @@ class CopyCost:
     """A copy of n bytes takes latency_s + n / bytes_per_s seconds.
 
     bytes_per_s: None if the sizes show no cost per byte. misfit: root mean square of the relative residuals,
-    unitless. If it is much larger than the timing noise, a straight line is a poor model.
+    unitless. If the misfit is much larger than the timing noise, a straight line is a poor model.
     """
 
     latency_s: float

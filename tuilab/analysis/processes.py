@@ -1,7 +1,7 @@
 """Estimates how fast an arm is in any process, from samples of several processes.
 
-A process can settle at its own speed, depending on its memory and code layout, and keep that speed to its
-end. An interval computed within one process does not include this variation. A run of several processes
+The memory and code layout of a process affect its speed, and can make it faster or slower than others until
+it ends. An interval computed within one process does not include this variation. A run of several processes
 (`--budget publish`, or a resumed run) shows it, and each process is then one observation (Kalibera & Jones
 2013). The intervals are for the median over all possible processes; the median of a single process may be
 outside.
@@ -35,19 +35,19 @@ ALIKE = 0.01
 NORMAL = statistics.NormalDist().inv_cdf(0.975)
 ENOUGH = 3
 SHORTEST = 5
-"""Minimum number of samples for a process's median to count as one observation."""
+"""Minimum number of samples from a process for its median to count as an observation."""
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
     """Return the median of an arm's samples (seconds per call) with a 95% interval that also covers other
     processes.
 
-    With three or more processes it is the median of their medians: each counts once, however long it ran.
-    With six or more, the interval runs between two of these medians (`statistics.rank_of_low_end`), which
-    assumes no particular distribution. On a disturbed machine the distribution is skewed or has two levels,
-    and the mean of the logs is not its median. With three to five, even the full range would not achieve 95%,
-    so a t interval on their logs is used. With two processes that differ, the interval spans both and claims
-    nothing about a third.
+    With three or more processes, the result is the median of their medians: each process counts once, however
+    long it ran. With six or more, the interval runs between two of these medians
+    (`statistics.rank_of_low_end`), which assumes no particular distribution. On a disturbed machine the
+    distribution is skewed or has two levels, and the mean of the logs is not its median. With three to five,
+    even the full range would not achieve 95%, so a t interval on their logs is used. With two processes that
+    differ, the interval spans both medians, but a third process may be outside it.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -76,9 +76,9 @@ def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> M
     """Return the median of the logs of three or more processes.
 
     zygotes: for each process, the zygote (a prepared parent process) from which it was forked. Forks of one
-    zygote share its properties. If zygotes differ by more than their forks explain, they are the
-    observations, and the interval is at least that of their means (Kalibera & Jones 2013: the highest level
-    that varies).
+    zygote share its properties. If zygotes differ by more than the variation among their forks explains, each
+    zygote is one observation, and the interval is at least as wide as that of the zygotes' means (Kalibera &
+    Jones 2013: the highest level that varies).
     """
     centre, span = _middle_of_alike(logs)
     groups: dict[int, list[float]] = {}
@@ -102,22 +102,22 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
-    # Whole order statistics cover 97 to 98% for the processes of one minute. The margin above 95% allows for
-    # variation between minutes: if a tenth of the processes' variance is between runs, the coverage remains
-    # 92 to 95%.
+    # An interval between whole order statistics has 97 to 98% coverage for processes within one minute. The
+    # margin above 95% allows for variation between minutes: if a tenth of the processes' variance is between
+    # runs, the coverage remains 92 to 95%.
     ascending, k = sorted(logs), int(rank)
     return statistics.median(logs), (ascending[k - 1], ascending[-k])
 
 
 def t_interval(logs: Sequence[float]) -> Middle:
-    """Return the median with Student's t interval, which assumes that mean and median agree."""
+    """Return the median with Student's t interval, which assumes that the mean equals the median."""
     mean, n = statistics.fmean(logs), len(logs)
     half = t_quantile(0.975, n - 1) * statistics.stdev(logs) / math.sqrt(n)
     return statistics.median(logs), (mean - half, mean + half)
 
 
 def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
-    """Return the mean log ratio of one to the other, paired by round; None without a common round."""
+    """Return the mean log ratio of one arm to the other, paired by round; None without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
     if not one.begun:
         return whole
@@ -227,8 +227,8 @@ def _medians(cell: ArmSamples) -> list[Location]:
 
 
 def _zygotes(cell: ArmSamples) -> list[int]:
-    """Return the number of the zygote of each process whose median counts. Each fresh process gets a number
-    of its own.
+    """For each process whose median counts, return the number of its zygote. A process that was not forked
+    gets a number of its own.
     """
     every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
     each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
@@ -250,9 +250,7 @@ def describe_coverage(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """Return the median of the first process alone, with the interval that is compared with the budget's
-    precision.
-    """
+    """Return the median and interval of the first process alone, to compare with the budget's precision."""
     if not cell.begun:
         return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])
@@ -274,8 +272,8 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 def _between(middles: Sequence[Location]) -> Location:
     """Return the mean of the processes' means, each as one observation.
 
-    The error is chosen so that the interval is as wide as that of their median, which is wider from six
-    processes on.
+    The error is chosen so that the interval is at least as wide as that of the processes' median, which is
+    wider for six or more processes.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)

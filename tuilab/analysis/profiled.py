@@ -1,6 +1,6 @@
 """Describes a profile in sentences with numbers, and sums its times by op type.
 
-A part is reported if it takes at least 15% of a call, as in a run's advice.
+A part is reported if it takes at least 15% of a call, the same threshold as for advice.
 """
 
 from collections import defaultdict
@@ -16,7 +16,8 @@ MATTERS = 0.15
 """Minimum share of a call for advice on a part. Removing a smaller part would gain too little."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""The rest of the copy time is mentioned only if the transfer over the link takes less than this share of it.
+"""The overhead of copies is mentioned only if the transfer over the link takes less than this share of the
+copy time.
 """
 
 

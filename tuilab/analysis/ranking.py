@@ -26,8 +26,7 @@ from tuilab.model.scenario import Axis
 LEAST = 1.005
 """A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
 LOOK = 3
-"""Minimum number of warm-up calls for a provisional figure, which is shown until the first counted round.
-"""
+"""Minimum number of warm-up calls before a provisional time is shown. The first counted round replaces it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,9 @@ class Ranking:
     """True if arms were left out because they could not be compared."""
 
     def runner_up(self, point: int) -> ArmState:
-        """Return the fastest arm on a kind of device that no tied arm used, or else the next arm."""
+        """Return the fastest arm on a kind of device (CPU or GPU) that no tied arm used, or else the next
+        arm.
+        """
         behind = [arm for arm in self.arms if arm not in self.tied]
         here = {family_of(arm, point) for arm in self.tied}
         return next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
@@ -55,7 +56,7 @@ class Ranking:
 def ranked(arms: list[ArmState], point: int) -> Ranking:
     """Rank the arms, which must be sorted by median."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Name all arms until one can be compared with the fastest. Then list the arms that cannot be compared yet
+    # As soon as one arm can be compared with the fastest, list the arms that cannot be compared yet
     # separately.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
@@ -71,11 +72,11 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, in order of their medians, and slower arms that are too noisy
-    to tell apart from them.
+    """Return two lists: the arms that may be the fastest, in order of their medians, and slower arms that are
+    too noisy to tell apart from these.
 
-    If two arms are known to be nearly equal, an arm between them counts as equal too, however precise its
-    figure is.
+    An arm between two nearly equal arms also counts as equal to them, even if its own figure is precise
+    enough to tell them apart.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
     first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
@@ -109,7 +110,9 @@ def copying(arm: ArmState, point: int) -> float:
 
 
 def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
-    """Return arms that raised, or that could not run although there is a GPU, with status and reason."""
+    """Return the arms that raised an error, or that could not run although there is a GPU, with status and
+    reason.
+    """
     statuses = [(arm, *arm_status(state, arm, point)) for arm in state.arms.values()]
     may = has_gpu(state)
     return [
@@ -120,8 +123,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time, from both arms; None if that part is
-    less than half of the total saving.
+    """Return the part of a call in which `after` saves the most time, first of `before` and then of `after`;
+    None if it accounts for less than half of the total saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:
@@ -150,10 +153,11 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
 
 
 def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and its lead over the arm that readers will compare with it.
+    """Return the fastest arm, and its lead over the arm of most interest to readers.
 
-    That is the fastest on the other kind of device, or else the runner-up. Arms that do different work are
-    never compared: uses the first kind of work that several arms did. For a sweep, uses the headline point.
+    This is the fastest arm on the other kind of device, or else the runner-up. Arms that do different work
+    are never compared: uses the first kind of work that several arms did. For a sweep, uses the headline
+    point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

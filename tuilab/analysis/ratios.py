@@ -18,15 +18,15 @@ PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
 VAGUE = 100.0
 """An interval whose ends differ by this factor or more is too wide to report the ratio."""
 ALIKE = 1.1
-"""Two arms are reported as equal if they are certainly within this factor of each other."""
+"""Two arms are reported as equal if the whole interval of their ratio is within this factor of 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
     """a's time over b's, with its 95% interval. Unitless; if above 1, a is slower.
 
-    low, high: None with fewer than two common rounds. n: number of common rounds; without pairing, the rounds
-    of the arm with fewer. paired: True if it is computed from common rounds.
+    low, high: None with fewer than two common rounds. n: number of common rounds; without pairing, the number
+    of rounds of the arm with fewer. paired: True if it is computed from common rounds.
     """
 
     ratio: float
@@ -98,19 +98,21 @@ class RatioEstimate(Bounded):
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
-    """Return a over b (seconds per call by round), paired by round; None without a common round.
+    """Return a's time over b's, paired by round; None without a common round. The arguments map rounds to
+    seconds per call.
 
     The 10% trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
-    (`locate`), then exponentiated. Pairing removes slowdowns that both arms of a round share. Assumes log
-    ratios roughly symmetric around their middle. Ignores rounds in which either is not positive and finite.
+    (`locate`), then exponentiated. Pairing cancels slowdowns that affect both arms in a round. Assumes log
+    ratios roughly symmetric around their middle. Ignores rounds in which either time is not positive and
+    finite.
     """
     middle = locate(log_ratios(a_by_round, b_by_round))
     return None if middle is None else from_location(middle)
 
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
-    """Return a over b from their mean logs if rounds cannot be paired, as on two hosts; None without samples
-    of both.
+    """Return the ratio of two arms' times whose rounds cannot be paired, as on two hosts, from the means of
+    their logs; None without samples of both.
 
     The difference of the two means, with Welch's interval (squared errors added, Welch–Satterthwaite degrees
     of freedom). It is wider than a paired one, because no shared noise cancels.
@@ -138,10 +140,10 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Return the `log_ratios` of samples given with the round of each; faster for many samples, because it
-    builds no dictionaries.
+    """Return the same as `log_ratios`, for samples in lists with the round of each. Faster for many samples,
+    because it builds no dictionaries.
 
-    If a round has several samples, the last counts. Rounds must ascend.
+    If a round has several samples, only the last counts. The rounds must be in ascending order.
     """
     if min(len(a), len(b)) <= LARGE:
         return log_ratios(dict(zip(a_rounds, a, strict=True)), dict(zip(b_rounds, b, strict=True)))

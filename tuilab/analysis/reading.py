@@ -23,18 +23,18 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Caveat of an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""Maximum factor between the times of the unprofiled calls next to a profile and of the run's own calls, for
-the profile to describe the run.
+"""A profile describes the run if the unprofiled calls next to the profile and the run's own calls differ in
+duration by at most this factor.
 """
 RETRACED = "retraced"
 """Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6
-"""Maximum seconds that timing a single call may add."""
+"""Maximum seconds that the timing of a single call may add to it."""
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Share of the processors. If other processes used at most this when the peak was measured, the peak is
-trusted as it is.
+"""Share of the processors. If other processes used at most this share while the peak was measured, the peak
+needs no extra margin.
 """
 TOO_LATE = "the run ended before it was measured"
 
@@ -76,8 +76,8 @@ def unfinished(state: RunState) -> set[int]:
 def summary_point(state: RunState) -> int:
     """Return the index of a sweep's headline point: the point nearest to the scenario's own values.
 
-    The nearest by ratio among the finished points, or else among the started ones, or else among those being
-    prepared. 0 without a sweep.
+    Chooses the nearest (by ratio) of the finished points, or else of the started points, or else of the
+    points in preparation. Returns 0 without a sweep.
     """
     if not state.points or state.sweep is None:
         return 0
@@ -103,7 +103,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
     """Return an arm's status at a point, with the reason.
 
     An arm that has samples and did not fail is `ok`: measurements stay valid however the run ended. An arm
-    about which nothing is known is `cancelled`, which during the run means "not measured yet".
+    without any data is `cancelled`, which means "not measured yet" while the run continues.
     """
     cell = arm.cells.get(point)
     if arm.status in ("unavailable", "failed"):
@@ -191,7 +191,7 @@ def elsewhere(arm: ArmState, point: int) -> bool:
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """Return the arm's label, with the observed device if it is not the one in the label."""
+    """Return the arm's label, with the observed device added if it differs from the device in the label."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 
@@ -230,10 +230,10 @@ def does(arm: ArmState, point: int) -> str:
 
 
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
-    """Return groups of measured arms that may be compared with each other. Each group starts with its fastest
-    arm; the groups are in the run's order.
+    """Return groups of measured arms that may be compared with each other, fastest arm first; the groups are
+    in the order of the run's arms.
 
-    Arms that do different work are in different groups. An arm that is retraced in each call is in none.
+    Arms that do different work are in different groups. Arms that are retraced in each call are left out.
     """
     arms = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
@@ -270,19 +270,19 @@ def machine_of(state: RunState, arm: ArmState) -> Machine | None:
 
 
 def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
-    """Return the roofs of that machine, if known."""
+    """Return the roofs of the machine that measured the arm, if known."""
     machine = machine_of(state, arm)
     return state.roofs.get(machine.key) if machine is not None else None
 
 
 def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | None:
-    """Return the roofs of the device that computed."""
+    """Return the roofs of the device on which the arm computed."""
     roofs = roofs_of(state, arm)
     return roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0") if roofs else None
 
 
 def machines(state: RunState) -> list[Machine]:
-    """Return the machines that measured, starting with the one where the run began."""
+    """Return the machines that measured, starting with the machine on which the run began."""
     every = [state.machine, *state.machines.values()] if state.machine is not None else []
     return list({machine: None for machine in every if machine is not None})
 
@@ -306,7 +306,9 @@ def no_gpu_sentence(state: RunState) -> str:
 
 
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
-    """Count the ops of each type that the arm runs, except copies and folded ops; empty if not observed."""
+    """Count the ops that the arm runs by type, except copies and folded ops; empty if the ops were not
+    observed.
+    """
     counts: dict[str, int] = {}
     for node in ops_of(nodes_at(arm, point)):
         counts[node.op] = counts.get(node.op, 0) + node.count
@@ -314,7 +316,7 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
 
 
 def launches(arm: ArmState, point: int) -> str:
-    """Return the ops or programs that a call of the arm launches, such as `435 ops`; "" if not observed.
+    """Return what a call of the arm launches, such as `435 ops`; "" if this was not observed.
 
     `at least 8 ops` if a loop's length depends on the data; `one program` under XLA.
     """
@@ -327,13 +329,15 @@ def launches(arm: ArmState, point: int) -> str:
 
 
 def endless(arm: ArmState, point: int) -> bool:
-    """Return True if the arm has a loop of data-dependent length, whose ops count only once."""
+    """Return True if the arm has a loop whose length depends on the data. The ops of such a loop count only
+    once.
+    """
     work = arm.work.get(point)
     return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return the split time of a call, scaled to the arm's median; None if the arm was not profiled or not
+    """Return the account of a call, scaled to the arm's median; None if the arm was not profiled or not
     timed.
 
     If the unprofiled calls next to the profile took much longer or shorter than the run's own calls, all
@@ -359,13 +363,13 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
 
 
 def _middle(ordered: Sequence[float]) -> tuple[float, float]:
-    """Return the lowest and highest value of the middle 90% of the values."""
+    """Return the lower and upper end of the middle 90% of the values."""
     cut = len(ordered) // 20
     return ordered[cut], ordered[-1 - cut]
 
 
 def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
-    """Return the arm's placement at a point, or at the first point where it was observed."""
+    """Return the arm's placement at a point, or else at the first point at which it was observed."""
     if point in arm.placement:
         return arm.placement[point]
     return arm.placement[min(arm.placement)] if arm.placement else ()
@@ -381,8 +385,8 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Return the index of each point by its parameter values. A run without a sweep has a single point, at
-    its own values.
+    """Map each point's values of the named parameters to its index. A run without a sweep has a single point,
+    at the scenario's values.
     """
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
@@ -393,7 +397,7 @@ def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
 
 
 def ordered(unordered: Sequence[AxisValues]) -> list[AxisValues]:
-    """Return each point once, in ascending order, with text values after numbers."""
+    """Return the distinct points in ascending order, with text values after numbers."""
     return sorted(set(unordered), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 

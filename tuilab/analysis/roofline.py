@@ -1,9 +1,9 @@
 """Compares each measured time with the minimum that its machine's limits ("roofs") allow.
 
-The model (Williams, Waterman and Patterson 2009, plus launch cost): no call is shorter than its arithmetic at
-peak rate, nor than its bytes at the bandwidth of the memory that they fit into. A CPU computes during the
-call, so the launch cost is added. A GPU computes after the call returns, so the longer of launching and
-computing counts; blocking copies in and out are added.
+The model (Williams, Waterman and Patterson 2009, plus launch cost): no call is shorter than the time for its
+arithmetic at the peak rate, or for its bytes at the bandwidth of the smallest memory level that holds them. A
+CPU computes during the call, so the launch cost is added. A GPU computes after the call returns, so the
+longer of launching and computing counts; blocking copies in and out are added.
 """
 
 import math
@@ -36,15 +36,15 @@ from tuilab.model.roofline import (
 from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
-"""For a dtype without a roof of its own, the dtype whose arithmetic units compute it."""
+"""For each dtype without a roof of its own, the dtype whose arithmetic units do its computations."""
 
 LITTLE = 0.01
-"""Share of the kernel time. A roof that explains a smaller share does not limit the call."""
+"""Minimum share of the kernel time that a roof must explain to count as the limit of the call."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The minimum time of a call in seconds, in parts and in total."""
+    """The minimum seconds of a call, in total and for each part."""
 
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
@@ -62,7 +62,7 @@ class Floor:
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
     """Return the device's maximum FLOP/s for `dtype`, and the dtype of the roof that was used.
 
-    A dtype without a roof of its own is compared with the highest roof.
+    For a dtype without a roof of its own, this is the highest roof.
     """
     for name in (dtype, COUNTED_AS.get(dtype, dtype)):
         if name in roofs.peaks:
@@ -71,16 +71,18 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Return maximum bytes/s for a working set of that size; None if it is smaller than any measured set.
+    """Return the maximum bytes/s for a working set of this size; None if it is smaller than any measured
+    working set.
 
-    Uses the largest measured set that is no larger, or a larger set if that was faster.
+    Uses the largest measured working set that is not larger than this, or a larger one with a higher
+    bandwidth.
     """
     level = level_for(roofs, working_set)
     return level.bytes_per_s if level is not None else None
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """Return the memory level (main memory or a cache) whose bandwidth applies to that working set; None if
+    """Return the memory level (main memory or a cache) whose bandwidth limits this working set; None if
     unknown.
     """
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
@@ -159,7 +161,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs. Shorter launch times that a run measured on the CPU replace the known ones."""
+    """Return the roofs, with each time of an empty CPU call replaced if the run measured a shorter one."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(
@@ -210,8 +212,8 @@ def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return arms that do the same work. Arms of the same mode come first, because eager mode repeats ops
-    that a graph merges.
+    """Return the arms that do the same work as this arm. Arms of the same mode come first, because eager mode
+    repeats ops that a graph merges.
     """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
@@ -225,8 +227,8 @@ def op_count(arm: ArmState, point: int) -> int:
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
     """Return the minimum number of kernels that the arm launches on a GPU; 1 for XLA.
 
-    Taken from the counted work, including loop trips; or else as observed for an arm of the same mode, dtype
-    and variant on any device.
+    Uses the counted work, including loop iterations, or else the number observed for an arm of the same mode,
+    dtype and variant on any device.
     """
     if arm.mode == "xla":
         return 1
@@ -241,7 +243,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work, with the host's cost lowered to the limit that follows from the run's own calls.
+    """Return the work with the host's time lowered, if the run's own calls show that it takes less.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another cannot need more time for them than its fastest call took.
@@ -259,7 +261,9 @@ def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
 
 
 def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | None = None) -> Floor | None:
-    """Return the minimum time of the arm's call, from the measured roofs of its device or the given ones."""
+    """Return the minimum time of the arm's call, from the given roofs or else the measured roofs of its
+    device.
+    """
     work, machine = work_of(state, arm, point), machine_of(state, arm)
     device = device or device_roofs(state, arm, point)
     if work is None or device is None or machine is None:
@@ -277,8 +281,8 @@ def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | 
 
 @dataclass(frozen=True)
 class Raised:
-    """A device's roofs, raised to the rates of the run's arms. by: labels of the arms that exceeded the
-    measured roofs.
+    """A device's roofs, raised to the rates of arms that exceeded the measured roofs. by: the labels of these
+    arms.
     """
 
     roofs: DeviceRoofs
@@ -286,11 +290,12 @@ class Raised:
 
 
 def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
-    """Return the roofs of the device that computed, raised if an arm of the run exceeded them; None without
-    roofs.
+    """Return the roofs of the device on which the arm computed, raised to the rates of arms that exceeded
+    them; None if the roofs are unknown.
 
-    Roofs are measured within seconds and often on a busy machine, so they may be too low; no arm is faster
-    than its machine. Arms that do not compute what was requested are ignored.
+    Roofs are measured within seconds and often on a busy machine, so they may be too low. An arm that exceeds
+    a roof proves this, because it cannot be faster than its machine. Arms that do not compute what was
+    requested are ignored.
     """
     device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
     if device is None:
@@ -340,7 +345,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 @dataclass(frozen=True)
 class Reach:
-    """An arm's rates, and the share (0 to 1) of the roof that they reach; None if the share is unknown or
+    """An arm's rates, and the share (0 to 1) of the roof that they reach. share: None if it is unknown or
     above 1.
 
     above: True if the rates exceed the measured roof.
@@ -388,19 +393,19 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
 def share_of_roof(least: Floor, seconds: float) -> float | None:
     """Return the share (0 to 1) of the roof that work of `seconds` reaches.
 
-    None if it exceeds the roof, because the measured roof is then too low to be a limit.
+    Returns None if the work exceeds the roof, because such a roof was measured too low to be a limit.
     """
     share = least.work_s / seconds if seconds > 0 else math.inf
     return share if share <= ABOVE else None
 
 
 ABOVE = 1.0 + 1e-9
-"""A share above this exceeds the roof; the margin allows for rounding errors."""
+"""A share above this counts as exceeding the roof; the margin allows for rounding errors."""
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return the largest part of a call. If that is computing, return the roof with the longer minimum time
-    instead, unless both roofs explain almost none of it.
+    """Return what limits a call: the group of its largest phase. If that is computing, return the roof with
+    the longer minimum time instead, unless both roofs explain almost none of the computing time.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":

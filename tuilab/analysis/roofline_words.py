@@ -12,8 +12,8 @@ from tuilab.model.run import ArmState, RunState
 
 
 def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """Compare the arm's figures with its device's roof, in numbers and words; None without a figure or known
-    work.
+    """Compare the arm's figures with its device's roof, in numbers and words; None if the arm has no figure
+    or its work is unknown.
 
     device: `raised` of the same arm, if already known.
     """
@@ -36,13 +36,13 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
 
 
 def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """Return `memory`, or `cache` with the size of the working set, with the same wording in every view."""
+    """Return `memory`, or `cache` with the size of the working set. Every view uses this wording."""
     return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, found: Reach) -> str:
-    """Return the roof, such as `199 GFLOP/s float32`, and, if an arm exceeded the measured roof, the name of
-    that arm.
+    """Return the roof, such as `199 GFLOP/s float32`, with the name of any arm that exceeded the measured
+    roof.
     """
     measured_roofs, device = device_roofs(state, arm, point), found.device
     work, least = found.work, found.least
@@ -117,7 +117,7 @@ def expectation(work: Work, roofs: Roofs | None) -> str:
     name = max(parts, key=lambda key: parts[key])
     if not parts[name]:
         return f"{what}."
-    # Only a measurement can tell what a call is bound by.
+    # Only a measurement shows what limits a call.
     text = f"{what}: on this host's processor it takes at least {seconds(parts[name])} ({name})"
     done = found.work_s
     if name == "starting the call" and done:

@@ -33,10 +33,10 @@ def cdf(t: float, df: int) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(p: float, df: int) -> float:
-    """Return the t with P(T ≤ t) = p, for 0 < p < 1. Unitless.
+    """Return the t for which P(T ≤ t) = p, with 0 < p < 1. Unitless.
 
-    Up to 40 degrees of freedom by bisection of `cdf`; above, the expansion of Abramowitz & Stegun 26.7.5
-    around the normal quantile, accurate to 1e-5 for p ≤ 0.9999.
+    Up to 40 degrees of freedom, bisects `cdf`. Above 40, uses the expansion around the normal quantile of
+    Abramowitz & Stegun 26.7.5, accurate to 1e-5 for p ≤ 0.9999.
     """
     if df < 1 or not 0 < p < 1:
         raise ValueError(f"no t quantile for p = {p}, df = {df}")
@@ -102,9 +102,9 @@ def rank_autocorrelation(samples: Sequence[float]) -> float:
     """Return the lag-1 autocorrelation of the ranks, corrected for bias; −1 to 0.95, or 0 if unknown.
 
     For an AR(1) process, the estimate r is too low by (1 + 4ρ) / n on average (Marriott & Pope 1954); this
-    amount, with r in place of ρ, is added to it. With ranks, one spike weighs no more than any other sample.
-    Samples in the order of measurement, equally spaced. With fewer than 8 samples the estimate is
-    meaningless, so this returns 0. Unitless.
+    amount, with r in place of ρ, is added to it. With ranks, a spike has no more weight than any other
+    sample. The samples must be in the order of measurement and equally spaced. With fewer than 8 samples the
+    estimate is meaningless, so this returns 0. Unitless.
     """
     n = len(samples)
     if n < CORRELATED_FROM:
@@ -151,11 +151,10 @@ time.
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """Return the result of `call`, which depends on the samples of these cells. It is cached in the first
-    cell until a new sample arrives.
+    """Return the result of `call`, which depends on the samples of `cell` and `others`. The result is cached
+    in `cell` until any of these cells gets a new sample.
 
-    A summary uses the same figure in several places. what: the figure's name in the cache of `cell`. others:
-    further cells on which the figure depends.
+    A summary uses the same figure in several places. what: the figure's key in the cache.
     """
     counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
     kept = cell.known.get(what)
@@ -167,7 +166,8 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 def remembered(function: F) -> F:
     """Cache the last 1,024 results of a pure function of tuples.
 
-    For callers without a cell. Most of a sweep's samples are unchanged when the sweep is summarised again.
+    For callers that have no cell for `once`. When a sweep is summarised again, most of its samples are
+    unchanged.
     """
     kept = lru_cache(maxsize=1024)(function)
 
@@ -230,8 +230,7 @@ def estimate(samples: Sequence[float]) -> Estimate | None:
     The interval runs between two order statistics at the fractional ranks of `rank_of_low_end`. This assumes
     independent samples of one continuous distribution, of any shape. The ranks are then moved away from the
     middle by √((1+ρ)/(1−ρ)), with the lag-1 rank autocorrelation ρ, because consecutive timings resemble each
-    other. There is no interval if a rank would then be outside the samples. Ignores samples that are not
-    finite.
+    other. If this moves a rank beyond the samples, there is no interval. Ignores samples that are not finite.
     """
     return _estimate(samples) if len(samples) > LONGEST else _remembered(tuple(samples))
 
@@ -293,7 +292,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
 
 @lru_cache(maxsize=4096)
 def rank_of_low_end(n: int) -> float | None:
-    """Return the fractional rank (1 … n/2) at which a 95% interval for the median of n samples begins.
+    """Return the fractional rank (1 … n/2) of the lower end of a 95% interval for the median of n samples.
 
     The median is between order statistics k and n + 1 − k with probability γ(k) = 1 − 2 P(B < k), B binomial
     (n, ½). k is the largest with γ(k) ≥ 0.95, and the rank is k + λ, where λ = (n − k) I / (k + (n − 2k) I)
@@ -346,9 +345,9 @@ def locate(samples: Sequence[float], rho: float | None = None) -> Location | Non
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
     kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;
     the degrees of freedom (h − 1) shrink by the same factor squared. With fewer than ten samples, nothing is
-    trimmed and this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then
-    has little effect, whereas the interval of a plain mean would grow several-fold. rho: pass it if more data
-    than these samples determine it.
+    trimmed and this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds has
+    little effect on this interval, whereas that of a plain mean would grow several-fold. rho: the
+    autocorrelation, if it was estimated from more data than these samples.
     """
     n = len(samples)
     if n < 2:

@@ -61,9 +61,9 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """Compare each arm that was measured alone and together with others.
+    """Compare the times of each arm that was measured both alone and while other devices were busy.
 
-    The two passes share no rounds, so their rounds cannot be paired.
+    The two measurements share no rounds, so their rounds cannot be paired.
     """
     out = []
     for arm in state.arms.values():
@@ -80,7 +80,7 @@ def _contention(
     arm: ArmState, alone: ArmState, ratio: RatioEstimate, interval: tuple[float, float], point: int
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
-    assert with_others is not None and by_itself is not None  # otherwise there is no ratio
+    assert with_others is not None and by_itself is not None  # the ratio needs both
     return Contention(
         arm=alone.arm.id,
         device=arm.arm.device,
@@ -98,7 +98,7 @@ def summarise(
     """Return everything known about a run, in progress or finished, with a verdict for each claim.
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
-    placement: False omits the placement rows, for a screen that takes them from the state. against:
+    placement: False omits the placement rows, for a screen that reads them from the state. against:
     data-sheet name of the GPU whose bounds to compute; "" means the default GPU if the host has none. Raises
     ValueError if no run has started.
     """
@@ -219,8 +219,8 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _with_place(state: RunState, flag: Caveat, point: int) -> str:
-    """Return a caveat's message, with its point in the sweep, unless the arm's figures are from the same
-    point.
+    """Return a caveat's message. If the arm's figures are from another point of the sweep, the message
+    includes the caveat's point.
     """
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
@@ -229,10 +229,11 @@ def _with_place(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Return the ratio of each arm to the fastest with the same work, and GPU to CPU of equal arms.
+    """Return the ratio of each arm to the fastest arm that does the same work, and of each GPU arm to the
+    equal CPU arm.
 
-    Equal arms have the same mode, dtype and variant. Each pair appears once, and only with an informative
-    interval.
+    Equal arms have the same mode, dtype and variant. Each pair appears once, and only if its interval is
+    informative.
     """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]

@@ -12,7 +12,7 @@ from tuilab.model.run import ArmState
 
 
 def together_sentence(arm: ArmState, alone: ArmState, slowdown: RatioEstimate, point: int) -> str:
-    """Compare an arm that ran while other devices measured with the same arm alone."""
+    """Compare an arm that ran while other devices were measuring with the same arm alone."""
     apart = by_rounds(slowdown, arm, alone, point) if slowdown.differs else ""
     figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
     return f"{alone.label} while the other devices ran: {_difference(slowdown)} ({figures}{apart})."
@@ -39,7 +39,7 @@ def elsewhere_words(arm: ArmState, point: int) -> str:
 def visiting_words(arm: ArmState, point: int) -> str:
     """Describe the ops of a CPU arm that ran on a GPU; "" if there are none.
 
-    A tf.Variable that was made outside of the function is on a visible GPU.
+    If a GPU is visible, a tf.Variable created outside the function is on the GPU.
     """
     ops = [n for n in nodes_at(arm, point) if n.kind == "op" and family(n.device) == "GPU"]
     if family(arm.arm.device) != "CPU" or not ops:

@@ -29,10 +29,10 @@ from tuilab.model.run import ArmState, RunState
 
 @dataclass
 class Series:
-    """The points along the first axis: size → index of the point, ascending, with the arms measured there.
+    """The points of a sweep along its first axis. points: size → index of the point, ascending.
 
-    fixed: the second axis's value; empty if there is only one axis. arms: size → arms measured there, fastest
-    first. begun: the first round of each further process.
+    fixed: the second axis's value; empty if there is only one axis. arms: size → arms measured at that size,
+    fastest first. begun: the first round of each process after the first.
     """
 
     axis: str
@@ -60,7 +60,9 @@ class Series:
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
-        """Return the arm measured at the most sizes; among equals, the fastest on (geometric) average."""
+        """Return the arm measured at the most sizes; if several are, the one with the lowest geometric mean
+        time.
+        """
         wanted = {arm.arm.id for arm in arms}
         behind: dict[str, list[float]] = {}
         for size, here in self.arms.items():
@@ -92,7 +94,7 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
     """Return one series per value of the second axis; a single one without a second axis, none without a
     sweep.
 
-    Excludes unfinished points, unless `begun_too`, and arms that are retraced in each call.
+    Excludes arms that are retraced in each call, and also unfinished points unless `begun_too` is True.
     """
     names, processes = axes(state), begun(state)
     cut = set() if begun_too else unfinished(state)
@@ -116,9 +118,10 @@ def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, 
     """Return the sweep's crossovers. The first one compares the fastest arms: CPU with GPU if both were
     measured.
 
-    Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. With one kind of
-    device, the arm that wins at the smallest size is compared with the arm that wins at the largest (or else
-    the runner-up). Compares only arms that do the same work. begun_too: as for `series_of`.
+    Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. If the run has only
+    one kind of device, the arm that wins at the smallest size is compared with the arm that wins at the
+    largest size; if both are the same arm, it is compared with the runner-up. Compares only arms that do the
+    same work. begun_too: as for `series_of`.
     """
     out = []
     for series in series_of(state, begun_too=begun_too):
@@ -132,7 +135,7 @@ MOST_ADDED = 8
 
 
 def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
-    """Return the size that would narrow the reported crossovers most; None if no size would.
+    """Return the next size to measure to narrow a reported crossover; None if no further size is needed.
 
     allowed: returns the nearest size that the parameter may take.
     """
@@ -146,7 +149,7 @@ def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
 
 
 def _kinds(series: Series) -> list[Series]:
-    """Return one series per kind of work, with the arms that do it."""
+    """Split each series by kind of work, so that each result contains only arms that do the same work."""
     first = next(iter(series.points.values()), 0)
     kinds = dict.fromkeys(does(arm, first) for arm in series.everyone())
     return [
@@ -189,8 +192,8 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
-    """Return the arm that wins at a size. This is the overall fastest arm, unless another arm is certainly
-    faster at that size.
+    """Return the arm that wins at a size: the overall fastest arm, unless another arm is significantly faster
+    at that size.
     """
     here = series.arms[size]
     ratio = compare(lead, here[0], series.points[size]) if lead in here else None

@@ -18,18 +18,18 @@ from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 OTHERS = 0.2
-"""Maximum load from other processes, as a share of one processor. Within a quarter of a second, the kernel's
-clock ticks cannot show less.
+"""Maximum load from other processes, as a share of one processor. The kernel's clock ticks are too coarse to
+show less within a quarter of a second.
 """
 SONG = 1.08
 """Maximum slowdown of the canary (a short fixed computation), relative to its fastest times without other
 activity. Processes differ by a few percent.
 """
 LEAST = 20
-"""Minimum number of samples for the interval of a median to be narrow enough to compare."""
+"""Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
 SOME = 0.9
-"""If more than this share of the samples are undisturbed, a comparison with all samples would
-show nothing.
+"""If more than this share of the samples are undisturbed, they are not compared with all samples, because the
+two would hardly differ.
 """
 
 
@@ -42,7 +42,7 @@ def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | Non
 
 
 def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
-    """Return the rounds without other activity, as far as the machine reports activity."""
+    """Return the windows of rounds without detectable activity of other processes."""
     alone = [window for window in windows if window.others < OTHERS]
     if not alone:
         return []
@@ -52,7 +52,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """Return only the samples from the rounds of these windows, grouped by process as before."""
+    """Return only the samples from the rounds of these windows, still grouped by process."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

@@ -71,8 +71,8 @@ def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Judgement:
-    """Return why no arm of the pattern has a figure: it cannot run here (untestable), or it did not run
-    (undecided).
+    """Return why no arm that matches the pattern has a figure: none can run here (untestable), or none did
+    run (undecided).
     """
     arms, point = matching(state, pattern), summary_point(state)
     wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
@@ -104,11 +104,13 @@ def _gpu(arm: ArmState) -> bool:
 
 
 def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
-    """Compare the fastest arm of `a` with that of `b`, by the interval of their paired ratio."""
+    """Judge whether the fastest arm of `a` is faster than that of `b`, using the interval of their paired
+    ratio.
+    """
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
-    if shared and len(theirs) >= len(ours):  # arms that match both patterns count only for the narrower one
+    if shared and len(theirs) >= len(ours):  # arms that match both patterns count for the narrower one
         theirs = [arm for arm in theirs if arm.arm.id not in shared]
     elif shared:
         ours = [arm for arm in ours if arm.arm.id not in shared]
@@ -130,9 +132,9 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Return why a side has no figure.
+    """Return why one of the two sides has no figure.
 
-    If both lack one, prefer the reason that further measuring cannot remove.
+    If neither has one, prefers a reason that further measuring cannot remove.
     """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
@@ -144,14 +146,15 @@ def _figure(arm: ArmState, point: int) -> str:
 
 
 WILD = 100.0
-"""Minimum ratio of an interval's ends that makes the interval useless."""
+"""An interval is useless if its ends differ by at least this factor."""
 
 
 def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
-    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause that explains the quotient
-    of the medians.
+    """Return `1.27× faster [1.25 1.29]`, from the ratio of b's time to a's. apart: a clause that explains why
+    the quotient of the medians differs.
 
-    least: the claimed factor; an end of the interval that would round to it gets more digits.
+    least: the claimed factor. If an end of the interval rounds to exactly this factor, both ends get more
+    digits.
     """
     shown, word = (ratio, "faster") if ratio.ratio >= 1 else (ratio.turned, "slower")
     assert shown.interval is not None
@@ -200,8 +203,8 @@ def phase_share(
 
 
 def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
-    """Return `71% of a call of CPU graph (60% to 80%)`; for phases that were not observed, their maximum
-    share.
+    """Return `71% of a call of CPU graph (60% to 80%)`, or the maximum share of phases that were not
+    observed.
     """
     share, (low, high) = account.share(*phases), _range(account, phases)
     if not share and high:
@@ -254,8 +257,8 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Return the least favourable verdict among the arms, with the arms that caused it. Every arm must meet
-    the claim.
+    """Return the least favourable verdict among the arms, because every arm must meet the claim, and name the
+    arms with this verdict.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
@@ -342,16 +345,17 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
 
 
 def _describe_fused(op: str, nodes: Sequence[Node]) -> str:
-    """Return ` (2 fused, as _FusedMatMul)`, without the number if all are fused; "" if none is."""
+    """Return ` (2 fused, as _FusedMatMul)`, without the number if all ops are fused; "" if no op is."""
     others = [node for node in nodes if node.op != op]
     number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
     return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
 
 
 def same_placement(when: SamePlacement, state: RunState) -> Judgement:
-    """Judge whether each op type keeps its devices at every point of the sweep, in every arm of the pattern.
+    """Judge whether each op type runs on the same devices at every point of the sweep, in every arm of the
+    pattern.
 
-    An op that the optimiser removes at some sizes has not moved.
+    An op that the optimiser removes at some sizes counts as not moved.
     """
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
     swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
@@ -398,7 +402,7 @@ def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
 
 
 def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Judgement:
-    """Judge whether TensorFlow's kernel registry lists the kernel, which needs no device."""
+    """Judge whether TensorFlow's kernel registry lists the kernel. This needs no device."""
     name = f"kernel:{when.op}:{when.dtype}:{when.device}"
     facts = [fact for fact in _all_facts(state) if fact.name == name]
     if facts:
@@ -414,7 +418,7 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
 
 
 def raises(when: Raises, state: RunState) -> Judgement:
-    """Judge whether every arm of the pattern that could run raised the error or a subclass."""
+    """Judge whether every arm of the pattern that could run raised the error or a subclass of it."""
     wanted = when.error.rpartition(".")[2]
     arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
     rows = [(arm, errors) for arm in arms if (errors := _raised_errors(arm)) or _ran(arm)]
@@ -448,7 +452,7 @@ def _ran(arm: ArmState) -> bool:
 
 
 def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
-    """Judge whether every observation of the fact, in the arms of the pattern, has the value."""
+    """Judge whether every observation of the fact in the arms of the pattern has the claimed value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
     if not facts:
@@ -534,7 +538,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge a claim about two GPU arms if a host library, which was timed here, does the work of `b`."""
+    """Judge a claim about two GPU arms if a host library does the work of `b` and was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -553,8 +557,8 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
 
 
 def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement | None:
-    """Judge a crossover if the claimed range was measured from end to end and no GPU could be faster anywhere
-    in it.
+    """Judge a claimed crossover impossible if both ends of the claimed range were measured and no GPU could
+    be faster at any measured size in it; otherwise return None.
     """
     if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
         return None
@@ -584,7 +588,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
     """Judge a claim about the share of a phase if a host library does the work.
 
-    Its time was measured here, and copies cannot be slower than the slowest link.
+    The library's time was measured here, and copies cannot be slower than the slowest link.
     """
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
@@ -611,7 +615,8 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
 
     undecided: an interval contains the claimed threshold, or the run has not (yet) measured the required
     figures. untestable: this machine cannot measure it (no GPU is visible, or the op or arm does not run
-    here). registry: for claims about kernels, if the run has no fact `kernel:<Op>:<dtype>:<device>`.
+    here). registry: TensorFlow's kernels, for claims about kernels if the run has no fact
+    `kernel:<Op>:<dtype>:<device>`.
     """
     if claim.gpu and not has_gpu(state):
         return Verdict(claim.text, "untestable", no_gpu_sentence(state))
@@ -635,7 +640,7 @@ def _on_gpu(when: Condition, state: RunState) -> bool:
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:
-    """Return the run with the arms on further GPUs removed, unless the claim names a GPU by number.
+    """Return the run with the arms of only one GPU, unless the claim names a GPU by number.
 
     A result for one GPU need not hold for another, and both arms of a pair must use the same GPU.
     """
@@ -707,7 +712,7 @@ def _part(state: RunState, host: str) -> RunState:
 
 
 def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
-    """Judge each claim on each host's own arms, because a claim refers to the devices of one machine."""
+    """Judge each claim separately for each host, because a claim refers to the devices of one machine."""
     parts = by_host(state)
     if len(parts) < 2:
         return tuple(judge(claim, state) for claim in claims)

@@ -10,7 +10,9 @@ REASON_LENGTH = 160
 
 
 def times(ratio: float, half_width: float | None = None) -> str:
-    """Return `1.27×`, with as many digits as ± `half_width` allows, at most three; two decimals near 1."""
+    """Return `1.27×`, with as many digits as ± `half_width` justifies, at most three; near 1, with two
+    decimals.
+    """
     if abs(ratio - 1) < 0.1:
         return f"{ratio:.2f}×"
     return f"{significant(ratio, min(3, digits_for(ratio, half_width)))}×"
@@ -49,7 +51,7 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """Return `[15 k 22 k]`, both ends with the digits of a value between them."""
+    """Return `[15 k 22 k]`, with both ends rounded to the same digit as a value between them."""
     digits = digits_for((low + high) / 2, (high - low) / 2)
     ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
     return f"[{' '.join(ends)}]"
@@ -70,7 +72,9 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 
 def short(text: str) -> str:
-    """Format a reason from outside for use within a sentence: one line, shortened, without its full stop."""
+    """Format a reason from TensorFlow or another program for use within a sentence: one line, shortened,
+    without its full stop.
+    """
     line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
     if len(text) <= REASON_LENGTH or not line.endswith("…"):
         return line
