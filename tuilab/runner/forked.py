@@ -1,8 +1,8 @@
 """Acts as a worker that is forked from a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
 
 This process passes its standard descriptors, environment and folder to the zygote at the other end of the
-socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. Ending this process ends
-the worker. It imports only the standard library, so it starts within hundredths of a second.
+socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. If this process is ended,
+the worker ends too. It imports only the standard library, so it starts within hundredths of a second.
 """
 
 import json

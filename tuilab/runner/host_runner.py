@@ -57,11 +57,12 @@ def supervise(
     scope: str = "",
     device: str = "",
 ) -> Supervisor:
-    """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
+    """Return a supervisor for this machine (host ""), a Python environment on it, or a host reached through
+    ssh.
 
-    environments: environments of this machine, by host name. forks: True if the next run will fork processes.
-    scope: files that the first worker on this machine may open. device: the only device that its workers
-    open; "" for all. Raises InputError for an invalid host name.
+    environments: the Python environments on this machine, by host name. forks: True if the next run will fork
+    processes. scope: files that the first worker on this machine may open. device: the only device that its
+    workers open; "" for all. Raises InputError for an invalid host name.
     """
     if (own := environments.get(host)) is not None:
         command, env = worker_command(own, "tuilab.worker")
@@ -83,7 +84,7 @@ def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) ->
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Return a sentence for each version in which a host differs from the first host."""
+    """Return a sentence for each version that differs between a host and the first host."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

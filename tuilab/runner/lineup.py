@@ -80,7 +80,8 @@ class Lineup:
         others: Sequence[Measure],
         spawn: Callable[[Further], Awaitable[WorkerProcess | None]],
     ) -> None:
-        """Let this process and additional processes build their arms in parallel, while no process measures.
+        """Let the measuring process and additional processes build their arms in parallel, before any of them
+        measures.
 
         spawn: starts a process and returns it; None if the run has ended. Raises OSError.
         """

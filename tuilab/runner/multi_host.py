@@ -34,7 +34,7 @@ class MultiHostRunner(Workers):
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: returns True if a host name stands for a Python environment of this machine. Environments
+        """here: returns True if a host name is the name of a Python environment on this machine. Environments
         take turns.
         """
         self._here = here
@@ -57,7 +57,7 @@ class MultiHostRunner(Workers):
             self._receive(name, e.WorkerExited(code=_NOT_FOUND, message=unstarted(name, error)))
 
     def policies(self, parts: Mapping[str, Measure]) -> Sequence[Policy]:
-        """Return one policy for the environments of this machine, and one for the other hosts."""
+        """Return one policy for the Python environments on this machine, and one for the other hosts."""
         for host in parts:
             self.add(host)
         turns = {host: part for host, part in parts.items() if self._here(host)}

@@ -8,7 +8,7 @@ from tuilab.model import events as e
 @dataclass
 class _Span:
     """The period in which a worker measures rounds, by this process's clock. began: start of the first round;
-    None before it. end: end of the last round; None until then.
+    None if no round has started. end: end of the last round; None while the worker still measures.
     """
 
     began: float | None = None

@@ -129,7 +129,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The worker's process id, which is also the id of its group."""
+        """The worker's process id, which is also the id of its process group."""
         return self._process.pid
 
     @property

@@ -50,8 +50,9 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
     """Return the command that starts a worker on `host`: an alias from ssh's configuration, or `user@host`.
 
-    options: those for `tuilab worker`, or another command. `BatchMode` makes ssh fail instead of prompting,
-    so no password passes through the lab. Raises InputError for a name that ssh would read as an option.
+    what: the subcommand of tuilab to run on the host. options: options of this subcommand. `BatchMode` makes
+    ssh fail instead of prompting, so no password passes through the lab. Raises InputError for a name that
+    ssh would read as an option.
     """
     if not _HOST.fullmatch(host):
         raise InputError("--host", host, "an ssh alias, a host or user@host")

@@ -1,5 +1,5 @@
-"""Keeps one worker warm: sends it one request at a time, always obeys stops, and replaces a worker
-that dies.
+"""Keeps one worker warm: sends it one request at a time, carries out every stop, and replaces it if it
+dies.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ def memory_of(pid: int) -> int:
 
 
 class Supervisor:
-    """Owns one worker process after another. All methods run in one event loop.
+    """Owns a worker process, and replaces the process when it ends. All methods run in one event loop.
 
     on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
@@ -387,7 +387,7 @@ class Supervisor:
         return own and isinstance(event, ArmStatus) and event.status == "failed"
 
     def _replace(self) -> None:
-        """End the worker; `_exited` starts a new one."""
+        """End the worker; `_exited` then starts a new worker."""
         assert self._process is not None
         self.phase, self._process.ending = "busy", True
         self._spawn_task(self._process.end())
@@ -433,7 +433,9 @@ class Supervisor:
         return True
 
     async def _prepare(self, request: Measure, most: int) -> None:
-        """Let this process and some of the following ones build their arms in parallel."""
+        """Let the measuring process and up to `most` of the run's next processes build their arms in
+        parallel.
+        """
         after = active = self._active
         assert isinstance(active, Measure) and isinstance(after, Measure)
         beside: list[Measure] = []
@@ -444,7 +446,7 @@ class Supervisor:
         await self._lineup.prepare(first, beside, partial(self._fork, active))
 
     async def _fork(self, active: Measure, one: Further) -> WorkerProcess | None:
-        """Fork a process for its request; return None if the run has ended."""
+        """Fork the process that carries out the request in `one`; return None if the run has ended."""
         if self._closed or self._active is not active or self._zygotes is None or one.request is None:
             return None
         number, command, descriptor = self._zygotes.command(self._command)
@@ -601,8 +603,8 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """Return the request for the run's next process; None after the last. Short processes do nothing but time
-    the arms.
+    """Return the request for the run's next process; None after the last process. If the budget limits the
+    time of additional processes, they only time the arms.
 
     most: maximum number of processes; 0 for the budget's number without forking.
     """

@@ -67,7 +67,9 @@ class Turns(Policy):
         self._begin(self._first_worker)
 
     async def cancel(self) -> None:
-        """Stop the run: skip workers that have not started; the others end like a single worker."""
+        """Stop the run: skip workers that have not started, and stop the others as a single worker would be
+        stopped.
+        """
         self._stopped = True
         await super().cancel()
 

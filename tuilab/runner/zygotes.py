@@ -143,7 +143,7 @@ def _proportional(pid: int) -> int:
 def no_gpu_in_sight() -> bool:
     """Return True if no NVIDIA driver is loaded.
 
-    A cheap check for the time before a worker is ready and reports the GPUs that TensorFlow lists.
+    This check is cheap. It is used until a worker is ready and reports the GPUs that TensorFlow lists.
     """
     return not Path("/proc/driver/nvidia/version").exists()
 
