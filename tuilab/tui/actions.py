@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """An action. id: as in the keymap file. keys: comma-separated. name: the `<name>` in the method
-    `action_<name>` of the lab's screen or of the app. label: for the footer. help: a sentence. line: position
-    in the footer, 0 for none. view: the class of the view that it opens, as module:name, loaded when needed.
+    """An action. id: its name in the keymap file. keys: its default keys, separated by commas. name: the
+    `<name>` in the method `action_<name>` of the lab's screen or of the app. label: its text in the footer.
+    help: a sentence that describes it. line: its position in the footer; 0 if the footer does not show it.
+    view: the class of the view that it opens, as module:name, loaded when needed.
     """
 
     id: str

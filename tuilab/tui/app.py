@@ -136,7 +136,7 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, and set those of the values that it accepts.
+        """Open a preset in the lab, over the watched program, and set the values that the preset accepts.
 
         Measures the preset at once, unless the program is still running and would compete for the processors.
         """

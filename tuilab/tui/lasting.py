@@ -38,11 +38,12 @@ from textual.widget import Widget
 LOOK_S = 1.0
 """Seconds between checks that the terminal still exists."""
 PAINT = 1_000
-"""Minimum characters of a text that is dropped if it equals the previous one. Text of this length repaints
-the screen by positioned cells, so a repetition changes nothing."""
+"""Minimum number of characters of a text that is dropped if it equals the previous text. A text of this
+length paints cells at fixed positions, so sending it again would change nothing.
+"""
 MOST_WAITING = 8_192
-"""Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types
-so fast.
+"""Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types that
+fast.
 """
 MOST_PASTED = 8_192
 """Maximum bytes of one paste; the rest is dropped."""
@@ -57,7 +58,7 @@ QUIET_S = 0.5
 """Seconds without input after which excess input has ended; later input was typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Sequences that a terminal receives but never sends: strings (titles, links, images) and colours (ECMA-48,
-5.6 and 8.3.117). The parser would treat each of their characters as a typed one.
+5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
 """
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
 """Matches the possible start of such a sequence, which is held back until the rest arrives."""
@@ -283,7 +284,7 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """Return a new parser that keeps what the last one learned about the terminal."""
+        """Return a new parser with the facts about the terminal that the current parser has received."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 HEIGHT, ROOMY = 6, 36
-"""Rows of the bar with its border, and rows of a screen on which the results get three more."""
+"""Height of the bar with its border, and the minimum height of a screen on which the results get three more
+rows. Both in rows.
+"""
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):

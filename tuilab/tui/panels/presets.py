@@ -137,7 +137,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row; a second click opens and measures it."""
+        """Select the row. A second click opens and measures its preset."""
         event.prevent_default()  # otherwise the first click would open it
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":

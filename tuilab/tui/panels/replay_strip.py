@@ -26,7 +26,7 @@ LEAST_TRACK = 12
 
 
 class ReplayStrip(LineWidget, Hearing, can_focus=True):
-    """Shown during a replay."""
+    """The line of controls that is shown during a replay."""
 
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
     HELP = """\

@@ -31,7 +31,7 @@ class Corner:
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """Show a short message. A warning stays longer, until the next key."""
+        """Show a short message. A warning stays longer: until the user presses a key."""
         seconds = 4 if tone == "information" else 10
         words = sanitize_block(spoken(self._screen, text), LONGEST_SAID)
         if tone != "information" and len(words) > LONGEST_TROUBLE:

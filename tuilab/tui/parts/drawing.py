@@ -17,7 +17,9 @@ class Drawing:
     """Updates every panel that a change affects."""
 
     dragging = False
-    """True while a slider is being dragged. The text of its panel is updated only at the end."""
+    """True while a slider is being dragged. The text of the slider's panel is updated only when the drag
+    ends.
+    """
 
     def __init__(
         self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog

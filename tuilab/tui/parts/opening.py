@@ -73,7 +73,7 @@ class Opener:
         )
 
     def open_soon(self, words: str | None) -> None:
-        """Open a path in the background: reading, and asking the worker, take time."""
+        """Open a path in the background, because reading a file and querying the worker take time."""
         self._screen.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
@@ -177,7 +177,7 @@ class Opener:
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset over a watched program, and set those of the values that it accepts."""
+        """Open a preset over a watched program, and set the values that the preset accepts."""
         preset = self._lab.state.presets.find(name)
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")

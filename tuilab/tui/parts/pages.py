@@ -17,7 +17,8 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Classes of pages, by name. A page is imported when it is first opened, and takes the lab as its argument.
+"""Classes of pages, by name. A page is imported when it is first opened, and takes the lab as its
+argument.
 """
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \
@@ -105,7 +106,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Also measure on another host; report it if the name is invalid."""
+        """Measure on another host too. Show a message if its name is invalid."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)

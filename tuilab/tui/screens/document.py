@@ -189,8 +189,8 @@ is wrong on this machine. Press it again to stop. The document's own code never 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
     """Return `✗ 12 TL003 wrong timing: the message. The remedy.`
 
-    Warnings and notes start with that word; unreadable code is shown with the reason. shown: the result of
-    the finding's measurement, placed first.
+    For a warning or a note, `warning:` or `note:` precedes the title. Code that could not be resolved is
+    shown with the reason. shown: the result of the finding's measurement, placed first.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

@@ -98,7 +98,7 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that contain all these words; of a table, the matching rows."""
+    """Return the blocks of the page that contain all these words. A table is reduced to its matching rows."""
     wanted = words.casefold().split()
 
     def has(text: str) -> bool:

@@ -154,7 +154,7 @@ column's head.
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Toggle a run's mark on a click left of its row."""
+        """Toggle a run's mark if the user clicks to the left of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return

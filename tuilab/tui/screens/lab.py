@@ -336,7 +336,9 @@ which another device becomes faster. **{stop}** stops whatever is running.
         self.opener.ask()
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Choose a recorded run to replay. do: a command such as `pause` for the player instead."""
+        """Choose a recorded run to replay; with `do`, pass this command, such as `pause`, to the player
+        instead.
+        """
         if do:
             self.player.command(do, *by)
         else:

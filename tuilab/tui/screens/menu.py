@@ -32,7 +32,7 @@ class Items(OptionList):
         super().__init__(*self._draw_items(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
-        """List only the items that contain all these words, and select the first."""
+        """List only the items that contain all these words, and select the first item."""
         wanted = words.lower().split()
         found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
         self.set_options(self._draw_items(found))

@@ -29,8 +29,8 @@ def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
 
 
 class Modal(ModalScreen[Result], Generic[Result]):
-    """A screen over another one until it is dismissed. It can be dismissed only once, because another key may
-    be pressed meanwhile.
+    """A screen over another one until it is dismissed. It can be dismissed only once, even if the user
+    presses another key while it closes.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)

@@ -51,7 +51,7 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        # clear the count at once, because runs that were counted for other numbers must not be deleted
+        # clear the count at once: runs found for earlier inputs must not be deleted
         self._found = None
         self._count()
 

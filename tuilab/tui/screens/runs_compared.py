@@ -95,7 +95,8 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
 
 
 def arms_table(found: Across) -> Table[ArmAcross]:
-    """Return a table with one row per arm and two columns per run: its figure, and the ratio to the base.
+    """Return a table with one row per arm and two columns per run: the arm's figure, and its ratio to the
+    figure in the base run.
 
     If space is short, the figures of the other runs are dropped before their ratios are.
     """
@@ -117,7 +118,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """Return the columns for a run: its figures, and their ratios to the base."""
+    """Return the columns for a run: its figures, and their ratios to the base run's figures."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT

@@ -65,7 +65,7 @@ other machines that are pinned as ghosts also race, labelled with machine and da
         self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))
 
     def action_end_race(self) -> None:
-        """Hide the lanes."""
+        """Hide the race."""
         race = self.query_one(Race)
         if not race.display:
             raise SkipAction()

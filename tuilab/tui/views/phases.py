@@ -50,7 +50,9 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
         self.query_one(Sentences).show([*note, *roofs[:room]])
 
     def _show_layers(self, result: RunResult | None) -> None:
-        """Show the layers of the arm under the cursor; if it has none, of the fastest arm with layers."""
+        """Show the layers of the arm under the cursor, or of the fastest arm with layers if that arm has
+        none.
+        """
         state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
         layers: tuple[Layer, ...] = ()
         if result is not None and layers_in(result):
@@ -74,7 +76,7 @@ class LayerTable(Table[Layer]):
 
     def __init__(self) -> None:
         self.of = ""
-        """The label of the arm with these layers."""
+        """The label of the arm to which these layers belong."""
         keys: list[Callable[[Layer], float] | None] = [
             *(None, None, lambda layer: layer.share, lambda layer: layer.flop or 0.0),
             *(lambda layer: layer.bytes, lambda layer: layer.of_roof or 0.0, None),

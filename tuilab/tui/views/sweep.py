@@ -120,8 +120,8 @@ preset.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the colour of the device family that is faster at this size; "" for the frame's own
-        colour.
+        """Give the frame the colour of a device family, the faster one at the current size; "" restores the
+        frame's own colour.
         """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")

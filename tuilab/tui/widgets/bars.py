@@ -46,8 +46,7 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # The kinds of work for which the order of the arms by paired rounds contradicts their order by
-        # medians.
+        # The kinds of work for which the ratios within rounds order the arms differently from the medians.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -87,8 +86,8 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27× [1.24 1.30]` or `fastest`; `smallest median` if another arm is faster by its ratio
-        over rounds.
+        """Return `1.27× [1.24 1.30]` or `fastest`; `smallest median` instead if the ratios within rounds show
+        that another arm is faster.
         """
         found = self._ratios.get(arm.id)
         if found is None:
@@ -96,7 +95,7 @@ class Bars(Picking):
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """Describe how the ratios are computed, if they are computed from rounds."""
+        """Describe how the ratios are computed; "" if none of them has an interval."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""

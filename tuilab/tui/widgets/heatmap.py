@@ -15,7 +15,7 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, UNKNOWN, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
-# A lead of this many powers of two gets the full intensity of the hue.
+# Base-2 logarithm of the lead that gets the full intensity of the hue: 4.0 stands for 16×.
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2

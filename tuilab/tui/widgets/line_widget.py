@@ -97,7 +97,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """Return the sentence that explains why this is empty, wrapped and centred."""
+        """Return the sentence that explains why the widget is empty, wrapped and centred."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -124,8 +124,8 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=faint)
         if ground:
-            # On a strong background, the widget's background colour may be more readable as the text colour
-            # than the usual one.
+            # On a strong background, text in the widget's background colour may be more readable than text in
+            # the text colour.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(

@@ -27,7 +27,7 @@ class Picking(LineWidget, can_focus=True):
         """The cursor has moved to another arm."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: whether to start with the other scale."""
+        """turned: whether to start with the alternative scale."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}
@@ -79,7 +79,7 @@ class Picking(LineWidget, can_focus=True):
             self._pick(place)
 
     def action_turn(self) -> None:
-        """Switch to the other scale."""
+        """Switch between the two scales."""
         self._turned = not self._turned
         self.repaint()
 

@@ -140,7 +140,7 @@ class Canvas:
         return character if markers else chr(reduce(or_, (ord(dots) for dots, _ in runs))), style
 
     def line(self, row: int, columns: int) -> list[Run]:
-        """Return a row in pieces of the same style."""
+        """Return a row as pieces of text, each in one style."""
         seen: list[Run] = []
         for column in range(columns):
             character, style = self.shown(row, column)
@@ -191,7 +191,7 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # Shorten the names of series without points and the reasons, so that they do not take room from the
+        # Shorten the label and the note of a series without points, so that they do not take room from the
         # curves.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
@@ -219,8 +219,8 @@ class Picture:
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
-        """Return the lines of the whole plot. pointed: index of the point under the cursor; text: its
-        description.
+        """Return the lines of the whole plot. pointed: the series of the point under the cursor, and the
+        index of the point in the series. text: description of the point.
         """
         for vertical in self.chart.verticals:
             at = self.column(vertical.at)
@@ -348,8 +348,8 @@ class Picture:
         return out
 
     def _legend(self) -> dict[int, list[Run]]:
-        """Return the marker, label and note of each series at the height of its level; move them apart if
-        they collide.
+        """Return the marker, label and note of each series, in the row of its median or else its last value.
+        If several series need the same row, move them apart.
         """
         shown, room = self._named[: self.rows], self._right - 4
         levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
@@ -404,7 +404,9 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of a series' points: x or y may have grown since they were drawn."""
+    """Return the indices of the points that have both coordinates: while data arrives, x may be longer than
+    y, or y longer than x.
+    """
     return range(min(len(series.x), len(series.y)))
 
 
@@ -517,7 +519,7 @@ and adds its caveats, **{plot.release}** releases it.
         return thinned.points(columns)
 
     def _limits(self, points: Mapping[str, Points]) -> tuple[Limits, Limits]:
-        """Return the limits of the axes. Ghosts affect the limits only if there is nothing else."""
+        """Return the limits of the axes. Ghosts affect the limits only if no other series has points."""
         chart = self.chart
         own = [series for series in chart.series if not series.ghost and len(series.x)] or chart.series
         xs = [x for series in own for x in points[series.key][0]] + [

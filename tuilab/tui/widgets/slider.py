@@ -77,7 +77,7 @@ there shows the reason.
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        # Enter has priority, so that text typed right after it is handled later.
+        # Give enter priority, so that it is handled before any text that is typed right after it.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
         Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
@@ -265,15 +265,15 @@ there shows the reason.
     # Keys
 
     def action_step(self, direction: int, times: int = 1) -> None:
-        """Go to the next stop in that direction, or to the `times`-th one."""
+        """Go `times` stops in the given direction."""
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
-        """Move a fine step in that direction."""
+        """Move a fine step in the given direction."""
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """Move to the end in that direction, as far as allowed."""
+        """Move towards the end of the track in the given direction, as far as allowed."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:

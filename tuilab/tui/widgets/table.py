@@ -21,7 +21,9 @@ SAMPLED = 200
 """Number of evenly spaced rows that determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
-"""Width in cells to which columns without a fixed width shrink before those with a fixed width shrink."""
+"""Width in cells. Columns with a fixed width shrink only after all other columns have shrunk to this
+width.
+"""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ of the row under the cursor, and the number of rows.
     # Rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Show other rows. The list is not copied: to add rows, append to it and call `grew`."""
+        """Replace the rows. The list is not copied: to add rows, append to it and call `grew`."""
         self.rows, self._texts = rows, list[str]()
         self._widths: list[int] = []
         self._measured = 0
@@ -342,7 +344,7 @@ def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
     """Return (index, width) of the columns that fit in `room` cells, with one cell between them.
 
-    natural: the width of each column; columns without a width are omitted.
+    natural: the width that each column needs; a column that needs no width is omitted.
     """
     shown = [index for index, width in enumerate(natural) if width]
 
