@@ -1,6 +1,4 @@
-"""Data that the tests of several processes share: the machine's roofs, and results that are made once per
-session.
-"""
+"""Data shared by the test processes of a session: the machine's roofs, and results that are produced once."""
 
 import fcntl
 import os
@@ -10,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 MACHINES = "TUILAB_TESTS_MACHINES"
-"""Name of the environment variable that contains the folder of the roofs that this session's tests share."""
+"""Environment variable with the path of the folder in which this session's tests share the measured roofs."""
 
 
 def knowing(folder: Path) -> str:

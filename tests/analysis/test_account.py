@@ -52,8 +52,8 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # Recording so few events cannot have cost that much. The rest of the difference comes from the machine's
-    # speed, which affects all parts.
+    # Recording 40 events costs less than the difference. The remainder must come from a change in the
+    # machine's speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 

@@ -30,7 +30,7 @@ class TestGpu:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
         found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
-        assert found.memory_s == pytest.approx(20e6 / 100e9)  # one megabyte of it may still be in the cache
+        assert found.memory_s == pytest.approx(20e6 / 100e9)  # 1 MB of the 21 MB may be in the cache
         assert found.seconds == pytest.approx(1e-3)
         copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
@@ -84,8 +84,8 @@ class TestGpu:
         ids=["a pipeline", "a library"],
     )
     def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
-        """The bound includes the measured time of the host, not the amount of its work. Small copies are
-        within the interval of that time.
+        """The bound includes the time that the host took, even if its work was not counted. The copies are
+        small compared with the interval of this time.
         """
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
@@ -355,7 +355,7 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Return the seconds that the program takes at best on the GPU of that data sheet, with no time lost."""
+    """Return the minimum seconds of the program on the GPU that the data sheet describes."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:

@@ -1,5 +1,5 @@
-"""Two environments took turns. Claims about their differences are no stronger than the data of the processes
-allows.
+"""Two environments took turns. A claimed difference between them must be larger than the variation between
+processes.
 """
 
 import random
@@ -35,7 +35,7 @@ def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float
             state.apply(e.MachineJoined(run="r", host=host, machine=there))
         pace = {arm.id: rng.lognormvariate(0, between) for arm in every}
         for _ in range(10):
-            minute = rng.lognormvariate(0, 0.3)  # a slowdown that all arms of a round share
+            minute = rng.lognormvariate(0, 0.3)  # a slowdown that affects all arms of a round
             blocks = []
             for arm in every:
                 factor = graph if (arm.host, arm.mode) == ("new", "graph") else 1.0
@@ -61,7 +61,7 @@ def test_a_difference_of_ten_percent_is_found_and_named():
 
 def test_identical_environments_differ_in_at_most_one_run_of_twenty():
     claimed = sum(any(row.differs for row in pairs(run(seed=seed), 0)[0].arms) for seed in range(100))
-    assert claimed <= 9  # at most 5 are expected; more than 9 have a probability of 3%
+    assert claimed <= 9  # at most 5 false claims are expected; the probability of more than 9 is 3%
 
 
 @pytest.mark.parametrize("processes", [3, 7])

@@ -35,8 +35,8 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return two timings: of the arm that is fastest at the largest size, and of the arm that is fastest at
-    the smallest. The sweep adds up to eight sizes.
+    """Return the timings of two arms: the fastest at the largest size, and the fastest at the smallest size.
+    The sweep may add at most eight sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

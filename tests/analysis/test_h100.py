@@ -89,7 +89,7 @@ def test_the_h100_is_never_faster_than_its_bound(state: RunState) -> None:
 def test_the_likely_range_contains_what_the_h100_did(state: RunState) -> None:
     for bound, took_s in compared(state):
         if bound.expected is None or bound.measured_s is None or bound.expected[0] == bound.at_most:
-            continue  # tuilab prints no range
+            continue  # tuilab prints no likely range for this bound
         low, high = bound.expected
         assert low / NOISE <= bound.measured_s / took_s <= high * NOISE, (bound.mode, bound.variant)
 
@@ -113,7 +113,7 @@ def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted() -> None:
 
 
 def test_a_cpu_arm_that_used_the_gpu_says_so() -> None:
-    """On the H100, the arm of many pieces, a graph on the CPU, returned its results through the GPU."""
+    """On the H100, the variant `pieces` of a CPU graph returned its results through the GPU."""
     flagged = {
         arm.label: flag.message
         for arm in summarise(recorded("many-copies")).arms

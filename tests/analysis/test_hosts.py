@@ -74,7 +74,8 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
         b = [1.0 * math.exp(draw.gauss(0, 0.05)) for _ in range(40)]
         found = unpaired(locate(logs(a)), locate(logs(b)))
         held += found.low <= 2.0 <= found.high
-    # Allows 95% ± three standard errors of 400 trials, and the effect of trimming.
+    # The expected share is 95%. The limits allow three standard errors of 400 trials, and the effect of
+    # trimming.
     assert 0.91 <= held / trials <= 0.985
 
 

@@ -1,5 +1,5 @@
-"""A machine's hardware limits, and what follows from them for an arm and for a GPU that this machine does not
-have.
+"""A machine's hardware limits, and the bounds that they give for an arm and for a GPU that this machine does
+not have.
 """
 
 import msgspec
@@ -105,7 +105,7 @@ class TestFloor:
 
         assert time("complex128") == time("float64") == pytest.approx(20e-3)
         assert time("tf32") == time("int32") == time("float32")
-        # This dtype has no roof of its own, so the highest roof applies.
+        # No roof was measured for this dtype, so the highest roof applies.
         assert time("float16") == time("bfloat16") == pytest.approx(5e-3)
 
     def test_the_better_of_two_measurements_counts(self) -> None:

@@ -176,7 +176,7 @@ def test_without_a_gpu_the_fastest_arms_of_both_ends_are_compared() -> None:
 
 
 def test_without_a_crossover_the_fastest_over_all_comes_first() -> None:
-    # XLA is first at the smallest size and eager at the largest, but in both cases only within the noise.
+    # XLA is fastest at the smallest size and eager at the largest, but both leads are within the noise.
     costs = {
         GRAPH: lambda x: 1e-4 + 1e-8 * x,
         XLA: lambda x: (1e-4 + 1e-8 * x) * (0.999 if x == SIZES[0] else 1.4),

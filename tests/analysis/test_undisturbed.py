@@ -22,8 +22,8 @@ def run(
 ) -> RunState:
     """Return a run.
 
-    Each window sets whether the measured code was slowed, how much of the processors others used, and the
-    canary's time.
+    A window contains: whether the measured code was slowed, the share of the processors that other programs
+    used, and the canary's time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

@@ -1,6 +1,6 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
 
-Each trial is a fork. It runs the command once with its privileges, which imports all Python files, and then
+Each trial is a fork. It runs the command once with full privileges, which imports all Python files, and then
 drops the privileges: the other user may not be allowed to read these files.
 """
 
@@ -62,7 +62,7 @@ def main() -> None:
             if "words" in told:
                 answer(command(told["words"], told["environment"]))
             else:
-                die_with_parent()  # changing the user has cleared this setting
+                die_with_parent()  # the kernel cleared this setting when the user changed
                 code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)

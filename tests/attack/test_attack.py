@@ -1,7 +1,7 @@
 """The lab under seeded attack: measurements survive, no process or file is left behind, and no user sees a
 traceback.
 
-Short by default; `--long` produces the numbers of the table, printed at the end of each test (`-s`).
+Few trials by default, many with `--long`. Each test prints a row of results at its end (`-s` shows it).
 """
 
 import asyncio
@@ -278,7 +278,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
         tracebacks += "Traceback" in text
-        # No signal asked the process to end, or the signal arrived before it was watching.
+        # An end is missing without reason if no signal asked the process to end, or if the signal arrived
+        # before the process watched for it.
         lost += "end" not in text and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)

@@ -240,14 +240,15 @@ class Attack:
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call, once for that call only and once for all calls from there on. In
-        short mode, yield a few of these at random.
+        """Yield each fault at each call: once so that only this call fails, and once so that all later calls
+        fail too. In short mode, yield a few of these at random.
         """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # Alternate the two kinds, so that every second trial (TUILAB_TESTS_PART) still includes both.
+            # Alternate single and permanent failures, so that each part of the trials (TUILAB_TESTS_PART)
+            # includes both.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
@@ -294,7 +295,7 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # this affects only this session
+            if undone and self.name != "lab: remember":  # an unsaved preference still applies to the session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 

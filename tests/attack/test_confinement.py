@@ -1,5 +1,5 @@
-"""Tests the limits of a confined worker and its children, and the behaviour on a kernel that cannot confine
-processes.
+"""Tests what a confined worker and its children may do, and tuilab's behaviour on a kernel that cannot
+confine processes.
 """
 
 import contextlib
@@ -269,8 +269,8 @@ can open for writing.
 @pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
 @pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
 def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
-    """This must also hold after the kernel has dropped unused entries of /proc from its caches, so the test
-    drops them.
+    """The kernel may drop unused entries of /proc from its caches. To test this case too, the test drops
+    them.
     """
     outside, device = tmp_path / "outside", tmp_path / "nvidia0"
     outside.touch()

@@ -52,8 +52,8 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes of one kind that belong to a run: forked workers that work or wait, the processes
-    for which they were forked, or zygotes.
+    """Return the processes of one kind in a run: forked workers (busy or waiting), the processes that
+    requested these forks, or zygotes.
     """
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:

@@ -75,7 +75,7 @@ def test_no_file_acts_by_any_way(field, pythons, way):
     if pythons.get(way, "").startswith("missing"):
         pytest.skip(pythons[way])
     before, free = field.contents(), psutil.virtual_memory().available
-    # A core can fill this much additional memory between two checks.
+    # A process can allocate 500 MB more between two checks of its memory.
     allowed = BASE + 500_000_000 + int(min(MOST * free, max(SHARE * free, ROOMY + 2**30)))
     outcomes = field.open_in_lab(field.names) if way == "lab" else {}
     wrong = []

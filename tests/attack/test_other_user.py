@@ -203,7 +203,7 @@ def test_fixing_an_article_of_another_user_leaves_it_whole(users, data):
 
 
 def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
-    """Otherwise, an attacker who predicts that name could overwrite another of the user's files."""
+    """If tuilab followed the link, an attacker who predicts its name could overwrite any file of the user."""
     precious = users.folder / "precious"
     precious.mkdir()
     (precious / "notes.md").write_text("mine")

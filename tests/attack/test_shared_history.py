@@ -47,7 +47,7 @@ class Shared:
         return [sys.executable, str(PROGRAM), "0.005", str(self.truth), *words]
 
     def lab(self, name: str) -> Terminal:
-        """Return the lab of that name, reopened if it was killed."""
+        """Return the lab named `name`, reopened if it was killed."""
         if name not in self.labs:
             self.labs[name] = Terminal(self.words(), self.env, (120, 40), cwd=str(self.folder))
             self.labs[name].see("ready")
@@ -107,7 +107,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # otherwise, the terminal would read Esc and the next key as Alt with that key
+            )  # without a pause, the terminal would read Esc and the next key as one Alt combination
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:

@@ -84,8 +84,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # In an unconfined worker, the same file has its intended effect. This shows that the attack itself
-        # works.
+        # An unconfined worker lets the same file do its damage, which shows that the attack works.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -162,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """With `--code`, a file may call the functions that this code registered, but no others."""
+    """With `--code`, a model file may call the functions that the given code registers, but no others."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -190,7 +189,9 @@ def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """In that cache, a model is a folder of links into `blobs`, which a confined worker may read."""
+    """In Hugging Face's cache, a model is a folder of links into `blobs`. A confined worker may read
+    `blobs`.
+    """
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
     blobs.mkdir(parents=True)
@@ -351,7 +352,9 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """The file itself names the node that restores it. An earlier allow list accepted any node of that name."""
+    """A file chooses the name of the node that restores it. An earlier allow list accepted any node with this
+    name.
+    """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     from tuilab.worker.models.saved_model import _examine

@@ -32,7 +32,7 @@ def below(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value such that at least that share of the values is not larger."""
+    """Return the smallest value that is at least as large as `share` of the values."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-int(share * 1000) * len(ranked) // 1000) - 1))]
 

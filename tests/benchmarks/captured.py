@@ -122,7 +122,7 @@ class _Silent:
 
 
 def compare(tf: Any, folder: Path, which: str) -> Row:
-    """Measure one step in both processes."""
+    """Measure one step in the original process and in this one."""
     program = Program.start(folder, which)
     workload = open_model(str(folder / "step"), Opening(data=str(folder / "data.npz")))
     declaration, context = workload.declaration, Context(_Silent())  # type: ignore[arg-type]

@@ -2,9 +2,9 @@
 
   python -m tests.benchmarks --only cutting
 
-tuilab measures each model with its layers. The benchmark itself alternates calls of the same model and of one
-without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ by
-at most 10 points. Run it on an idle machine: if others use the processors, the share that the benchmark
+tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of a
+copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ
+by at most 10 points. Run it on an idle machine: if others use the processors, the share that the benchmark
 itself finds varies most.
 """
 
@@ -27,7 +27,7 @@ from tuilab.worker.models.keras_file import INFERENCE
 
 POINTS, ROUNDS, WIDTH, STEPS, BATCH = 0.10, 25, 32, 24, 16
 Make = Callable[[Any, Any, bool], Any]
-"""Applies the model's layers to its input. If the flag is set, it leaves out the layer `measured`."""
+"""Applies the model's layers to the input. If the flag is set, it omits the layer named `measured`."""
 
 
 def one(kind: str, **options: Any) -> Make:

@@ -27,7 +27,7 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Compare with pyperf and torch.utils.benchmark if they are installed."""
+    """Compare the time to an answer with pyperf and torch.utils.benchmark, if they are installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

@@ -7,8 +7,8 @@ round has two short blocks of each, in the order lab, hand, hand, lab or the rev
 change of the machine's speed affects both equally. The figure is the median of the rounds' ratios. Rounds
 continue until its interval is within 3%, or for 40 s. tuilab's stopwatch times its block, the script's own
 loop times the other. The budget is met if the ratio is within 10% of 1, and missed if its whole interval is
-outside; if the noise leaves it open, there is no result. The first sixteen are the articles' examples, as
-they were meant to be run.
+outside; if the noise is too large to decide, there is no result. The first sixteen scenarios are the
+articles' examples, as their authors meant to run them.
 """
 
 import gc
@@ -268,9 +268,9 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 
 
 class Loop:
-    """A loop over a data set, like `for images, labels in dataset`, that restarts in each block.
+    """A loop over a data set, like `for images, labels in dataset`, that starts again in each block.
 
-    Without the restart, an AUTOTUNE prefetch would accumulate batches between blocks.
+    If the loop continued, an AUTOTUNE prefetch would accumulate batches between blocks.
     """
 
     SKIPPED, SKIPPED_S = 12, 0.3
@@ -496,7 +496,9 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does: make as many untimed calls as tuilab makes, and then the timed calls."""
+    """Time a block as a script does: make the untimed calls (as many as tuilab makes) and then the timed
+    calls.
+    """
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)

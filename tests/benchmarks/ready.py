@@ -53,7 +53,7 @@ def alone() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure pairs of both, in alternation."""
+    """Measure tuilab's start and TensorFlow's import in alternation."""
     alone()
     pairs = [(ready(), alone()) for _ in range(PAIRS)]
     ratios = [shown / bare for (_, shown), bare in pairs]

@@ -213,8 +213,8 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes on the workload's axis, or of the batch if there is no axis, that the constraints
-    allow.
+    """Return three sizes that the constraints allow, on the workload's axis or, if it has none, for the
+    batch.
     """
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):

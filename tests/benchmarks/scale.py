@@ -160,7 +160,7 @@ async def held_up(app: "TestLab") -> float:
 
     assert app.painter is not None
     painter, state = app.painter, app.painter._lab.state.shown
-    state.version += 1  # as happens after a round, so that no figure is cached
+    state.version += 1  # a new version, as after a round, so that no figure is cached
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()

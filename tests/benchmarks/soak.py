@@ -3,8 +3,8 @@ afterwards.
 
   python -m tests.benchmarks.soak [--runs N] [--hours H] [--pause S] [--json FILE]
 
-With --hours it continues that long at the pace of the first runs and reports its resources every hour;
---pause waits that many seconds between two runs, as a user does.
+With --hours, the session lasts H hours, and reports its resources every hour. With --pause, it waits S
+seconds between two runs, as a user does.
 
 The worker is the one without TensorFlow, in a separate process. Most runs are started with `r`; some by a
 slider, a sweep or another preset, and views and pages are opened in between, as in a day's work.
@@ -209,7 +209,9 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """Yield the lab's resources after every fiftieth run, or every hour for that many `hours`."""
+    """Yield the lab's resources after every fiftieth run or, if `hours` is set, once an hour for that
+    long.
+    """
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))
         begun = time.monotonic()

@@ -33,7 +33,7 @@ HOW = (
 
 
 def fill(folder: Path, runs: int = RUNS) -> None:
-    """Create a history with that many runs, each with its events and answer, on different days."""
+    """Create a history with `runs` runs on different days, each with its events and answer."""
     arms = tuple(Arm(device, mode) for device in ("CPU:0", "GPU:0") for mode in ("eager", "graph"))  # type: ignore[arg-type]
     request = Measure(
         id="0", scenario=Scenario("stft", {"samples": 256}), arms=arms, budget=BUDGET["quick"], preset="stft-small"

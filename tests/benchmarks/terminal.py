@@ -64,7 +64,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # An idle line may send more afterwards, but at most two slices at once.
+                # After an idle period, the line may send more at once, but at most two slices.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)
@@ -106,7 +106,7 @@ class Terminal:
         return time.monotonic()
 
     def at(self, position: int) -> float:
-        """Return the time at which the byte at that position arrived."""
+        """Return the arrival time of the byte at `position`."""
         counts = [count for _, count in self.arrivals]
         return self.arrivals[bisect.bisect_right(counts, position)][0]
 
@@ -140,7 +140,7 @@ class Terminal:
         return self.until(lambda: all(w in self.text for w in words), seconds, " ".join(words))
 
     def settle(self, still_s: float = 1.0, seconds: float = PATIENCE_S) -> None:
-        """Wait until no output has arrived for that many seconds."""
+        """Wait until no output has arrived for `still_s` seconds."""
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:
@@ -150,7 +150,7 @@ class Terminal:
         return at
 
     def bytes_in(self, seconds: float) -> int:
-        """Return the number of bytes that arrive in that time from now on."""
+        """Return the number of bytes that arrive in the next `seconds` seconds."""
         before = self.sent
         time.sleep(seconds)
         return self.sent - before

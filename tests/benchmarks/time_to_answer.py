@@ -192,7 +192,7 @@ def table(answers: list[Answer], note: str) -> str:
 
 
 def until(against: Answer, half: float) -> float:
-    """Return the seconds that several processes would need for an interval this narrow."""
+    """Return the seconds that the other tool would need to reach the relative half-width `half`."""
     wanted = max(MIN_SAMPLES, len(against.runs) * (against.half / half) ** 2)
     return against.wall_s * wanted / len(against.runs)
 

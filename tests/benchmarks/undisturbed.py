@@ -42,7 +42,7 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""Seconds. A round this close to the busy time of a hog does not count as idle."""
+"""In seconds. A round that is closer than this to a hog's busy time does not count as idle."""
 LEAST = 20
 """Minimum number of rounds for an idle speed."""
 
@@ -81,7 +81,7 @@ class Run(msgspec.Struct):
 
 
 def one(worker: Worker, count: int) -> Run:
-    """Measure a run with that many competing hogs."""
+    """Measure a run with `count` competing hogs."""
     declaration = find("stft").declaration
     budget = Budget(
         name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S

@@ -33,7 +33,7 @@ def claims_page() -> str:
 @pytest.mark.parametrize("write", [run_page, claims_page])
 @pytest.mark.parametrize("width", [420, 1100])
 def test_a_page_is_no_wider_than_its_window(tmp_path: Path, write, width):
-    """Uses a frame, because Chromium's own window cannot be narrower than 500 pixels."""
+    """Shows the page in a frame, because a Chromium window cannot be narrower than 500 pixels."""
     (tmp_path / "page.html").write_text(write().replace("</body>", f"{ASK}</body>"))
     frame = f"<iframe src=page.html style='border:0;width:{width}px;height:9000px'></iframe>"
     wait = "<script>onload=()=>{document.title=frames[0].document.title}</script>"

@@ -12,7 +12,7 @@ from tuilab.model.roofline import BUSY
 
 @pytest.mark.real_worker
 def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> None:
-    # use its own roofs instead of those that the tests share
+    # measure this test's own roofs, instead of using the shared ones
     own = {"env": {**os.environ, "TUILAB_DATA": str(tmp_path)}}
     first = calling.run(tmp_path, "machine", "--seconds", "0.5", "--json", **own)
     assert first.returncode == 0, first.stderr

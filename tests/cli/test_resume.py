@@ -93,8 +93,8 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Return a run of two environments with these numbers of rounds per process. The environment `new` has
-    settings.
+    """Return a run of two environments with these numbers of rounds per process. settings: the settings of
+    the environment `new`.
     """
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [

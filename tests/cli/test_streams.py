@@ -1,4 +1,6 @@
-"""Commands behave as users expect if a stream is closed, full or abandoned, or the screen size is impossible."""
+"""Commands behave as users expect if a stream is closed or full, its reader has gone, or the screen size is
+impossible.
+"""
 
 import os
 import subprocess

@@ -11,7 +11,7 @@ FOLDER = Path(tuilab.__file__).parent
 DTYPES = ("HOST_DTYPES", "ALWAYS_ON_HOST")
 TRAITS = {name: of for name, of in vars(ops).items() if isinstance(of, frozenset) and name not in DTYPES}
 ALIKE = 0.5
-"""Two sets of ops count as the same fact if they share at least this part of their union."""
+"""Two sets of ops count as the same fact if their intersection is at least this share of their union."""
 
 
 def repeated(source: str) -> list[tuple[str, int]]:

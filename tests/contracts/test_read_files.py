@@ -1,4 +1,6 @@
-"""Files that another person may have placed are read only through a function that rejects pipes and devices."""
+"""Files that another user may have put there are read only through a function that rejects pipes and
+devices.
+"""
 
 import ast
 from collections.abc import Iterator

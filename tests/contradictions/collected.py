@@ -35,7 +35,9 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""The bounds of an arm, each with the phases that it limits. Python and a workload's own phases are omitted."""
+"""For each kind of bound that an arm may have, the phases that it limits. Python and a workload's own phases
+are omitted.
+"""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -53,7 +55,7 @@ SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """Matches `12% of 199 GFLOP/s`, `71% of a call`."""
 CLAUSE = r"; the quotient of the medians is [\d.,]+×"
-"""Appended if the quotient of the medians is outside the ratio's interval."""
+"""Matches the clause that is appended if the quotient of the medians is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
@@ -161,8 +163,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Check that the answer and Compare give the same ratio, with the same digits, for each arm that is not
-    the fastest.
+    """Check that the answer and the view Compare give the same ratio, with the same digits, for each arm that
+    is not the fastest.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():

@@ -52,8 +52,7 @@ class Machine:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
         for made in (self.root / "dev", self.root / "proc", self.site, self.lib):
             made.mkdir(parents=True)
-        # An empty folder means that the bus is unreadable. A folder with any device means a bus without an
-        # NVIDIA GPU.
+        # An empty folder would mean that the bus is unreadable, so add a device that is not an NVIDIA GPU.
         self.pci("0000:00:00.0", "0x8086", "0x060000")
         (self.root / "etc").mkdir()
         (self.root / "etc/os-release").write_text('ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n')

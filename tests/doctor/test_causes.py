@@ -191,7 +191,7 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
         # tensorflow#45450.
         ("7.5", "", SET_DEVICE + "CUDA-capable device(s) is/are busy or unavailable", "gpu-busy", "", "compute-apps"),
-        # Seen with TensorFlow 2.21 on a driver that lacks a call of CUDA 12.5.
+        # Seen with TensorFlow 2.21 on a driver that lacks a function of CUDA 12.5.
         ("8.9", "", "InternalError: cudaGetDevice() failed. Status: API call is not supported in the installed CUDA driver",
          "driver-too-old", "", ""),
         ("8.9", "", SET_DEVICE + "initialization error", "runtime-fails", "Status: initialization error", ""),

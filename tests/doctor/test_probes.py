@@ -1,4 +1,4 @@
-"""Each probe by itself, on fake files."""
+"""Tests each probe separately, with fake files."""
 
 import ctypes.util
 import errno

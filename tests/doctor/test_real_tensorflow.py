@@ -1,4 +1,6 @@
-"""With a stub driver, the real TensorFlow wheel behaves, and prints the messages, as the causes expect."""
+"""With a stub driver, the real TensorFlow wheel behaves as the causes expect, and prints the expected
+messages.
+"""
 
 import importlib.util
 import os
@@ -79,7 +81,7 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     ],
 )
 def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
-    """TensorFlow lists the GPU anyway, and fails at the first op."""
+    """TensorFlow lists the GPU, but fails at the first op."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ |= {"LD_LIBRARY_PATH": f"{machine.lib}:{folders}", "STUB_CONTEXT": str(error)}

@@ -157,11 +157,11 @@ def shipped(document: str, example: int) -> list[Preset]:
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return whether a shipped preset has the same workload, and each parameter the document's value or a
-    mark at that value.
+    """Return whether a shipped preset (`wanted`) matches the preset made from the document (`made`): it has
+    the same workload, and each parameter has the document's value or a slider mark at it.
 
-    A shipped preset may start at a smaller size, if its slider marks the document's size. It may also set
-    parameters that the document leaves open.
+    A shipped preset may start at a smaller size if its slider marks the document's size. It may also set
+    parameters that the document does not mention.
     """
     if made.workload != wanted.workload:
         return False

@@ -124,7 +124,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """Tests the watching itself: it must notice an opened file."""
+    """Tests the audit hook itself: it must notice an opened file."""
     global _watching
     _seen.clear()
     _watching = True

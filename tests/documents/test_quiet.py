@@ -46,7 +46,7 @@ def test_what_waits_is_known(waits):
 @pytest.mark.parametrize(
     "code",
     [
-        # The checker does not know this call, so it may compute, warm up and wait.
+        # The checker does not know this function, so a call may compute, warm up and wait.
         "import helper\n" + TIMED.format("helper.step(x)"),
         "def bench(step):\n    t = time.perf_counter()\n    step(x)\n    return time.perf_counter() - t\n",
         "def batches():\n    yield x\n" + TIMED.format("for b in batches():\n    pass"),

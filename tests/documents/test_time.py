@@ -47,12 +47,13 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
     small = piece + unit * (8_000 // len(unit))
     large = piece + unit * (32_000 // len(unit))
     one, four = seconds(small.encode(), name), seconds(large.encode(), name)
-    # Quadratic work would take sixteen times as long; 20 ms are allowed for the noise of the clock and the
-    # garbage collector.
+    # With quadratic work, four times the input would take sixteen times as long. The limit allows 20 ms for
+    # the noise of the clock and the garbage collector.
     assert four < 8 * one + 0.02, (one, four)
 
 
 def test_ten_times_the_articles_take_no_longer_in_proportion():
     small, large = (ARTICLES * (size // len(ARTICLES)) for size in (25_000, 250_000))
-    # Quadratic work would take a hundred times as long; the larger memory alone may cost a factor of twenty.
+    # With quadratic work, ten times the input would take a hundred times as long. Using more memory may slow
+    # it by a factor of twenty.
     assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

@@ -37,7 +37,7 @@ def cache() -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let only one process build at a time: several test runners start together."""
+    """Let only one process build at a time, because several test runners may start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """Run one op on that many elements. On the CPU, it takes a set time per element; on the GPU, the time of
-    one kernel.
+    """Run one op on `elements` elements. It takes a configured time: per element on the CPU, per kernel on
+    the GPU.
     """
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
@@ -55,7 +55,9 @@ def stalled():
 
 
 def fed_by_host():
-    """Run a host op before two kernels. The device has no other work, so it loses no time by waiting."""
+    """Run a host op before two kernels. While the device waits for the op, it has no other work to do, so no
+    time is lost.
+    """
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 

@@ -1,6 +1,7 @@
 """Runs recorded with an emulated GPU, for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
 
-`run.jsonl` is the preset stft-small, `sweep.jsonl` the op with a known speed (paced.py) along a crossover.
+`run.jsonl` contains a run of the preset stft-small. `sweep.jsonl` contains a sweep of the op with a known
+speed (paced.py), with a crossover.
 """
 
 from collections.abc import Iterator

@@ -128,7 +128,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
     said = TOOK.match(verdict.evidence)
     if said and said["a"] in labels and said["b"] in labels:
         a, b = (seconds(labels[said[side]], point) for side in "ab")
-        if said["noise"]:  # the sentence then names an interval instead of a direction
+        if said["noise"]:  # within the noise, the sentence names an interval instead of a direction
             between = sorted(float(said[end]) for end in ("low", "high"))
             ratio = b / a if said["word"] == "faster" else a / b
             wrong = not 0.95 * between[0] <= ratio <= 1.05 * between[1]

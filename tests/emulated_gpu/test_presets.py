@@ -34,7 +34,7 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""The reasons why an arm does not run here. They are those of a real GPU, with two exceptions. XLA does not
+"""The reasons why an arm cannot run here. A real GPU has the same reasons, with two exceptions. XLA does not
 compile for an emulated device. The kernels run on the processor, which convolves float16 only with AVX-512
 FP16.
 """

@@ -46,14 +46,14 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 AT = KERNEL_S / PACE_S
 """Number of elements for which CPU and GPU take equally long: 300,000."""
 OVERHEAD = 0.03
-"""Share of the time at the crossover that the overhead of a call may take. The overhead differs between the
+"""Maximum share of a call's overhead in the time at the crossover. The overhead differs between the
 devices.
 """
 WITHIN = 4.0
 
 
 def crossover(worker: Worker, seed: int) -> Crossover:
-    """Return the crossover of a sweep over five sizes, bisected between them."""
+    """Return the crossover of a sweep that starts with five sizes and then bisects between them."""
     asked = request(
         "paced",
         *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),

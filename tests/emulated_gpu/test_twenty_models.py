@@ -145,8 +145,8 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph that contains the model and the op with a known speed. That op processes that many
-    elements per example.
+    """Measure a graph that contains the model and the op with a known speed. The op processes `each` elements
+    per example.
     """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration

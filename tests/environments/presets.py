@@ -30,7 +30,7 @@ class Seen(msgspec.Struct):
     wrong: list[str]
     """Failures of the run, and messages about it."""
     measured: int
-    """Number of arms with figures."""
+    """Number of arms that were measured."""
     refused: int
     """Number of arms that cannot run on this machine, such as GPU arms."""
     ops: dict[str, dict[str, list[str]]]

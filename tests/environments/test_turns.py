@@ -1,5 +1,5 @@
-"""Claims about environments with a known difference. These tests are long: each trial needs three processes
-per environment.
+"""Claims about two environments with a known difference. These tests take long, because each trial needs
+three processes per environment.
 """
 
 from pathlib import Path

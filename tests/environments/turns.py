@@ -1,4 +1,5 @@
-"""Compares two environments that are equal, or that differ in one op: TIMES times slower in the second.
+"""Compares two environments that are equal, or that differ in one op, which is TIMES times slower in the
+second.
 
 `python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial. Without TIMES,
 both environments are tuilab's own.
