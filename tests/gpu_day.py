@@ -142,7 +142,7 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Caveats about the state of the machine. They do not contradict the code's assumptions."""
+"""Codes of caveats that come from the state of the machine, and do not contradict the code's assumptions."""
 
 
 def last(o: Outcome) -> str:
@@ -614,8 +614,8 @@ WATCHED = (
     *("gpu/recurrent_dropout", "good_lstm", "good_fit_dataset", "fit_small_batches", "loop_numpy_fed"),
     *("loop_eager", "good_xla"),
 )
-"""The programs to watch with --all, in addition to all programs for a GPU. Without --all, only the first six
-are watched.
+"""The programs to watch. With --all, these and all programs for a GPU are watched; otherwise, only the first
+six.
 """
 
 

@@ -21,9 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds. At this pace, a run still continues at the latest time at which a fault is
-injected.
-"""
+"""Seconds between rounds. At this pace, a run is still in progress when the latest fault is injected."""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -44,7 +42,7 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait for a random time during the run."""
+    """Start a run, and wait until a random point of the run."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
@@ -61,7 +59,7 @@ def reacts(terminal: Terminal) -> None:
 def works(terminal: Terminal) -> None:
     """Assert that another run completes."""
     reacts(terminal)
-    # Replacing a worker takes a while. The screen shows this.
+    # If the worker is being replaced, the run starts when the new worker is ready.
     terminal.press("r")
     done(terminal)
 
@@ -98,7 +96,7 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """Wait until a lab that saves a run in another folder reports that the home is unusable."""
+    """Wait until the lab reports that the home is unusable and that it saves the run in another folder."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
@@ -250,7 +248,7 @@ def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
-    """Both are killed at once, as on a machine that runs out of memory."""
+    """The lab and its worker are killed at the same time, as on a machine that runs out of memory."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in trial.processes():
@@ -311,7 +309,7 @@ def lab_terminated(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
-    """The exit key is pressed during a run."""
+    """The user presses the exit key during a run."""
     terminal = opened(trial)
     amid(terminal, rng)
     leaves(terminal)
@@ -651,7 +649,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of that size; yield whether that succeeded."""
+    """Mount a file system of the given size; yield whether mounting succeeded."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

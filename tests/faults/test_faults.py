@@ -20,7 +20,7 @@ from tests.faults.trial import trial
 
 pytestmark = pytest.mark.terminal
 AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
-"""Number of trials at the same time: one more than there are processors, because trials mostly wait."""
+"""Number of parallel trials: one more than there are processors, because trials mostly wait."""
 USUAL = {
     "worker-hang-hards", "worker-killed-at-any-time", "lab-killed",
     "lab-terminated", "line-drops", "terminal-gone-without-a-signal",

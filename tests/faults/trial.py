@@ -88,7 +88,7 @@ class Trial:
         return out
 
     def moved_to(self, data: Path) -> None:
-        """Set the folder of the history after the test has moved the history."""
+        """Set the new folder of the history after the test has moved it."""
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
@@ -107,7 +107,9 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return the reported rounds that are not in the history. Also look in the other folder."""
+        """Return the reported rounds that are missing from the history. data: another folder in which to look
+        too.
+        """
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -128,7 +130,7 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Return the processes that are still running after that many seconds. The result must be empty."""
+        """Return the processes that are still running after `seconds` seconds. The result must be empty."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)

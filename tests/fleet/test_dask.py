@@ -92,7 +92,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
             killed, orphans = next((pid, begun) for pid, begun in below.items() if begun)
             os.kill(killed, signal.SIGKILL)
             await running
-        # A worker whose node is gone exits by itself and frees its device.
+        # A worker whose node was killed exits by itself and frees its device.
         assert not psutil.wait_procs(orphans, timeout=10)[1]
         assert rig.recorder.flush()
         await rig.grid.close()

@@ -9,13 +9,11 @@ import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""Name of the environment variable that contains the folder of the servers' sockets. Unset or empty if a test
-needs a separate process.
+"""Environment variable with the path of the folder for the servers' sockets. If it is unset or empty, workers
+are started, not forked.
 """
 OWNER = "TUILAB_TESTS_OWNER"
-"""Name of the environment variable that contains the process id of the test session. The servers end with the
-session.
-"""
+"""Environment variable with the process id of the test session. The servers end with the session."""
 
 AT_IMPORT = (
     "CUDA_VISIBLE_DEVICES", "EMULATED_GPUS", "EMULATED_PACE_NS", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL",

@@ -137,8 +137,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """Otherwise, the lock would block writes until the connection closes, and SQLite would spend ten seconds
-    on each attempt.
+    """A lock that the file system keeps would block every write until the connection closes, and SQLite would
+    wait ten seconds each time.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -166,9 +166,9 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """There is no other place for the run either.
+    """The run cannot be saved in any other folder.
 
-    The first fault comes before the history is opened, or during an import.
+    The first fault occurs before the history is opened, or during an import.
     """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]

@@ -70,7 +70,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     ):
         recorder.record(event)
     assert recorder.has_all("slid") and store.runs() == []
-    # A run that failed by itself is kept, because its user will look for the reason.
+    # A failed run is kept, because the user will look for the reason.
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
     assert [line.run for line in store.runs()] == ["failed"]
@@ -280,7 +280,7 @@ def test_a_prune_by_days_counts_back_from_now(store):
 
 
 def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkeypatch):
-    """Otherwise, a store that fails slowly would delay every round."""
+    """If the store tried again at once, a slow failure would delay every round."""
     now, tries = [100.0], []
     recorder = Recorder(store, clock=lambda: now[0])
     first, *further = run_of("r1", 30)
@@ -461,7 +461,7 @@ def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
 
 
 def test_the_store_of_another_folder_ignores_runs_waiting_in_the_temporary_one(tmp_path, monkeypatch):
-    """The temporary folder's runs belong to the folder to which the user's runs normally go."""
+    """Runs in the temporary folder belong to the user's default data folder."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert paths.fallback_folder() in other_folders(tmp_path / "data")

@@ -129,8 +129,8 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """This holds even for a damaged history. The link then leads to the new history, and the old history is
-    next to it.
+    """Even a damaged history stays in the linked folder: the link points to the new history, and the old one
+    is next to it.
     """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))

@@ -1,4 +1,6 @@
-"""A runner without a process that sends only payloads. They take the same path as the events of a worker."""
+"""A runner that starts no process and sends only payloads. The payloads take the same path as a worker's
+events.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator

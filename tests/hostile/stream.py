@@ -1,5 +1,5 @@
-"""Parses the terminal output of a program strictly: any sequence that the lab is not known to send is a
-fault.
+"""Parses a program's terminal output strictly: any sequence that is not on the list of the lab's own
+sequences is a fault.
 """
 
 import re

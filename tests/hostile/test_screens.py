@@ -198,7 +198,7 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
 
 
 async def test_hostile_paths_are_shown_as_text(tmp_path):
-    """Another person chose the file names of the document, the preset and the recording."""
+    """The names of the document, the preset and the recording are hostile too."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

@@ -51,7 +51,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or until they have been visible at some time since the last key."""
+        """Wait until the words are visible, or have been visible at any time since the last key."""
 
         def shown() -> bool:
             self.news()
@@ -139,7 +139,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press("\x1b")
         sight.press("o")
         sight.press("000_article.md\r")
-        sight.see("findings")  # a page that opened later would consume the last key
+        sight.see("findings")  # if the page opened after the last key, it would consume that key
         sight.page()
         sight.press("\x1b")
         sight.press("y")

@@ -16,7 +16,9 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """The job has no streams, no HOME and no TERM. Its figures are saved in the given folder."""
+    """The job has no streams, no HOME and no TERM. Its measurements are saved in the folder that
+    `TUILAB_DATA` names.
+    """
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
     user.environment |= {

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.mark.smoke
 def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
-    """Also checks the claim of the preset, and exports the run as a page for CI."""
+    """The user also checks the preset's claim, and exports the run as a page."""
     done = user.run("tuilab run stft-small --set samples=64k --budget quick --json")
     first = json.loads(done.out)
     assert first["scenario"]["parameters"]["samples"] == 65_536
@@ -31,7 +31,7 @@ def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
 
 @pytest.mark.long
 def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
-    """Ctrl-C keeps the measurements; `resume` measures the rest into the same run."""
+    """Ctrl-C keeps the measurements. `resume` measures the remaining sizes, and adds them to the same run."""
     line = "tuilab sweep stft-small --axis samples=256:1M:x4 --budget quick --mode graph --device CPU"
     stopped = user.begins_and_stops(line)
     assert stopped["status"] == "cancelled"

@@ -292,7 +292,7 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail if a process of the user is still running after that time."""
+        """Fail if a process of the user is still running after `seconds` seconds."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)

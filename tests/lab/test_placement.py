@@ -56,7 +56,9 @@ def test_the_title_counts_in_words():
 
 
 def test_the_ops_of_several_arms_are_named_as_such():
-    """A call of the eager arm runs 43 ops; 48 alone would contradict the answer."""
+    """A call of the eager arm runs 43 ops, so a total of 48 without the number of arms would contradict the
+    answer.
+    """
     state = run_state(1)
     for arm, count in ((ARMS[0], 43), (ARMS[4], 5)):
         state.apply(Placement(run="r1", arm=arm.id, nodes=(Node("n", "Mul", "CPU:0", count=count),)))

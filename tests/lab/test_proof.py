@@ -68,9 +68,9 @@ def test_the_first_call_is_compared_with_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Covers a loop of twenty calls, and the steps of a training run.
+    """Covers a first call in a loop of twenty calls, and in a training run.
 
-    Calls that were not observed yield no factor.
+    If the calls were not observed, there is no factor.
     """
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"

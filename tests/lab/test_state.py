@@ -78,7 +78,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds are fewer than requested, so the end of the run is not shown in green.
+    # Six rounds do not give the requested precision, so the status of the finished run is not green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -427,7 +427,7 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
     assert next_steps(made)[0] == f"{{run}} {'measures 3 imprecise sizes' if sweep else 'continues this run'}"
-    if sweep:  # the sweep stops at the first size
+    if sweep:  # keep only the first size, as if the sweep had stopped there
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
         assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 imprecise size")

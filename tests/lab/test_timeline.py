@@ -1,4 +1,4 @@
-"""A profile's events are arranged in tracks, and any part of the timeline is drawn at once."""
+"""A profile's events are arranged in tracks. Drawing any part of the timeline takes little time."""
 
 import itertools
 

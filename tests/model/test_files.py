@@ -164,7 +164,7 @@ def test_a_file_that_cannot_be_written_is_reported(tmp_path, monkeypatch, name):
 def test_reading_toml_costs_time_in_proportion_to_its_size(text):
     begun = time.process_time()
     assert read_bytes(text.encode("latin-1"), "file", "name").message
-    assert time.process_time() - begun < 20  # it took minutes without the limit
+    assert time.process_time() - begun < 20  # without the limit, this took minutes
 
 
 def test_a_text_of_millions_of_lines_is_cut():

@@ -44,7 +44,7 @@ _PYTEST = (
     "--tb=no",
 )
 NOT_FOUND, NONE_COLLECTED = 4, 5
-"""pytest's exit codes if it does not find a test, and if there are no tests to run."""
+"""The exit codes of pytest if a named test does not exist, and if there are no tests to run."""
 Reach = dict[str, dict[int, list[str]]]
 """The quick tests that run each line, by file."""
 

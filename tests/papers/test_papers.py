@@ -48,8 +48,8 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Valid exit codes, where they are not 0: a document has findings; an unknown GPU lists the known ones; a
-claim is not confirmed.
+"""Valid exit codes by command: 1 for a document with findings, 2 for an unknown GPU, 4 for a claim that was
+not confirmed. Other commands must exit with 0.
 """
 
 # Commands that other tests run, each with its test.

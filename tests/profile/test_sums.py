@@ -1,4 +1,4 @@
-"""The time of a call is divided into parts, for synthetic and random profiles."""
+"""Tests how the time of a call is divided into parts, with synthetic and random profiles."""
 
 import pytest
 from hypothesis import given

@@ -92,5 +92,5 @@ if late:
     signal.pause()
 say(type="ready", machine=MACHINE, import_s=1.0, start_s=0.1)
 if late:
-    signal.pause()  # it became ready just when it was asked to end
+    signal.pause()  # the worker becomes ready just when the supervisor ends it
 serve()

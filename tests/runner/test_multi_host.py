@@ -138,7 +138,7 @@ async def test_only_a_purely_local_run_may_outlive_the_lab():
         )
         await party.measure(request)
     await party.close()
-    # Each remote host saves its own part, but the listener on this machine saves everything.
+    # A remote worker saves only its own part of the run. The lab on this machine saves the whole run.
     assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 

@@ -105,7 +105,7 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
     await rig.until(lambda: len(rig.of(Finished)) == 2)
     assert [started.worker for started in rig.of(RunStarted)] == [0, 1]
     assert len(rig.of(Ready)) == 2 and all(e.expected for e in rig.of(WorkerExited))
-    # A ready worker that has measured nothing is used without a replacement.
+    # A worker that is ready and has measured nothing is not replaced.
     await rig.supervisor.renew()
     await rig.ready(3)
     await rig.supervisor.measure(replace(measure(), worker=2))
@@ -115,8 +115,8 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
 
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_separate_process(rig):
-    """Otherwise, TensorFlow would run the convolution of one arm with the plan that cuDNN chose for the other
-    arm.
+    """In a shared process, TensorFlow would run the convolution of one arm with the plan that cuDNN chose for
+    the other arm.
     """
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))

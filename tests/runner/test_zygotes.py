@@ -1,5 +1,5 @@
-"""A run's additional processes are forked from zygotes. The tests check which processes these are, and that
-none is left behind.
+"""A run's additional processes are forked from zygotes. The tests check that the right processes are forked,
+and that none is left behind.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ def command(process: psutil.Process) -> str:
 @pytest.mark.real_worker
 @pytest.mark.parametrize("beside", [0, 1, 3], ids=["one by one", "by twos", "by fours"])
 async def test_further_processes_are_forked_and_leave_nothing(monkeypatch, beside):
-    """The processes are reported in order, however many are prepared at the same time."""
+    """The processes are reported in order, no matter how many are prepared at the same time."""
     rig = Rig(monkeypatch, beside)
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))

@@ -98,7 +98,7 @@ def test_throttling_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
         (42, {42: 80, 7: 0}, []),  # process 7 holds a context but computes nothing
         (42, {42: 80, 7: 30}, [7]),
         (42, {7: 30}, [7]),
-        (1, {42: 80, 7: 0}, []),  # in a container, the driver knows this process by another id
+        (1, {42: 80, 7: 0}, []),  # in a container, the driver uses another id for this process
         (1, {42: 80, 7: 30}, [7]),
         (1, {}, []),
     ],

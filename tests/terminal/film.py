@@ -40,7 +40,7 @@ SETTLED_S = 0.3
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a film: an action, its title, and the seconds for which its result is shown."""
+    """A step of a film: the keys to type, a title, and the seconds for which the result is shown."""
 
     said: str
     keys: str = ""
@@ -219,7 +219,7 @@ def lab() -> int:
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 
-    # Paint every report. Axes only grow, so they then grow the same way each time.
+    # Paint every report. Axes only grow, so skipping reports could change their final size.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
     machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
     with tempfile.TemporaryDirectory() as folder:

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's number of rounds. A lab searches the arguments of processes for a word that this
-name contains.
+"""The file with the worker's number of rounds. Its name contains the word by which a lab finds workers among
+the arguments of processes.
 """
 
 

@@ -32,13 +32,13 @@ def matches(terminal: Terminal, pattern: re.Pattern[str]) -> re.Match[str] | Non
 
 
 def slider(terminal: Terminal, name: str) -> str:
-    """Return the value next to the slider of that name."""
+    """Return the value next to the slider named `name`."""
     match = re.search(rf"{name} +([\d,]+) ", terminal.text)
     return match[1] if match else ""
 
 
 def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:
-    """Wait until a run with that number of samples has ended and is on the screen."""
+    """Wait until a run with the value `samples` has ended and is on the screen."""
     terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
     terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.terminal
 
 @pytest.mark.parametrize("ends", ["key", "line"])
 def test_a_continue_signal_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
-    """Otherwise, a second thread that reads keys would outlive the lab, and would read in a loop from a
-    terminal that no longer exists.
+    """If the signal started a second thread that reads keys, this thread would outlive the lab, and would
+    read in a loop from a terminal that no longer exists.
     """
     with scripted(tmp_path) as terminal:
         terminal.see("ready")

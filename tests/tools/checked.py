@@ -23,8 +23,8 @@ from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 SUFFIXES = (".py", ".md", ".txt", ".ipynb", ".rst")
-# NEAR is the maximum distance in lines between a reader's label and a finding. ALIKE maps codes that readers
-# do not tell apart.
+# NEAR is the maximum distance in lines between a reader's label and a finding. ALIKE maps codes between which
+# readers do not distinguish.
 NEAR = 3
 ALIKE = {"TL105": "TL104", "TL007": "TL001", "TL112": "TL111"}
 KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")

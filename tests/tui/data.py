@@ -64,7 +64,7 @@ def folded(told: Iterable[Event]) -> RunState:
 
 
 def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: bool = True) -> RunState:
-    """Return the state of a run after that number of rounds. Without `gpu`, its GPU arms are unavailable."""
+    """Return the state of a run after `rounds` rounds. Without `gpu`, its GPU arms are unavailable."""
     told = events(rounds, run, scale=scale, machine=MACHINE if gpu else CPU_MACHINE)
     return folded(event for event in told if isinstance(event, FIGURES))
 
@@ -141,7 +141,7 @@ def log_lines() -> list[Log]:
 
 
 def profile(count: int) -> Profile:
-    """Return a profile with that many events: loop iterations on the host, each with ops inside, and their
+    """Return a profile with `count` events: loop iterations on the host, each with ops inside, and their
     kernels on the GPU.
     """
     rng = random.Random(1)

@@ -62,7 +62,7 @@ def sliders() -> Iterable[Widget]:
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
         if isinstance(p, Boolean):
-            continue  # the gallery shows it as a switch, not as a slider
+            continue  # the gallery shows this parameter as a switch, not as a slider
         limits = reach(p, DECLARATION.constraints, values)
         control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":

@@ -69,9 +69,9 @@ async def opened(
 ) -> AsyncIterator[Pilot[int]]:
     """Run the app on a screen of that size, filled and idle.
 
-    messages: show messages in the corner. each: paint every report of a run. Axes only grow, so they then
-    grow the same way each time. Without `each`, only the first two reports and the last report are painted,
-    as in a fast run.
+    messages: show messages in the corner. each: paint every report of a run. Axes only grow, so painting
+    every report makes their final size the same each time. Without `each`, only the first two reports and the
+    last report are painted, as in a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]

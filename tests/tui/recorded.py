@@ -28,7 +28,7 @@ from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.themes import DARK, LIGHT
 
 TOGETHER = 8
-"""Number of rounds that arrive together. Each arrival is painted."""
+"""Number of rounds that arrive at once. The screen is painted after each such batch."""
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"

@@ -89,7 +89,7 @@ def cost(arm: Arm, samples: int) -> float:
 
 
 class Script:
-    """The events of a run in batches. A real worker would send each batch in one write."""
+    """The events of a run in batches, each of which a real worker would send in one write."""
 
     def __init__(
         self,
@@ -275,7 +275,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """For each function, the arguments whose shapes the user must give first."""
+        """For each function, the arguments whose shapes the user must give before a run."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -1,5 +1,5 @@
-"""The answer opens to its full text. The first screen asks a question. Arms that did not run take one row
-together.
+"""The answer can be expanded to its full text. The first screen asks a question. Arms that did not run share
+one row.
 """
 
 import re

@@ -485,7 +485,7 @@ def test_any_input_gives_clean_tags(line):
 
 
 class Pages:
-    """A history with that number of runs. It records which pages of it are read."""
+    """A fake history with `total` runs. It records which of its pages are read."""
 
     def __init__(self, total):
         self.total, self.read = total, []

@@ -133,7 +133,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
 
 
 async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
-    """The first `r` shows the rest of the replay, so that no round is measured twice."""
+    """The first `r` plays the replay to its end, so that no round is measured twice."""
     app = lab(tmp_path, rounds=ROUNDS, hold=6)
     async with opened(app) as pilot:
         state = app.screen.lab.state
@@ -159,7 +159,9 @@ async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
 
 
 def test_an_unopened_views_key_is_named_in_a_sentence():
-    """The steps of a sweep name a key of the view Sweep, which may not have been opened yet."""
+    """The next steps after a sweep name a key of the view Sweep, even if that view has not been opened
+    yet.
+    """
     words = "from tuilab.tui.keys import worded; print(worded('{sweep.measure} {view-sweep}', {}))"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["enter", "3"]

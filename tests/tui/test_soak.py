@@ -60,7 +60,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
             await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
             if number == BEFORE:
                 await press(pilot, app, [key for page in PAGES for key in page])
-            # Return to the same place, so that the screen is the same.
+            # Return to the same view, so that the screens that are compared are the same.
             if number % ROUND == 0:
                 await press(pilot, app, ["1"])
                 await rest(pilot, app)

@@ -215,7 +215,7 @@ async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
 
 
 async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk that many steps; return the number of steps until the lab was left. If a step fails, raise an
+    """Walk up to `steps` steps; return the number of steps until the lab was left. If a step fails, raise an
     error that lists the steps before it.
     """
     rng, wrong = random.Random(~seed), list[BaseException | str]()

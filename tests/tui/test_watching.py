@@ -53,7 +53,7 @@ async def test_with_other_keys_the_page_names_those(tmp_path: Path, made) -> Non
     others = other_keys(tmp_path)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        for played in (False, True):  # before anything is known about the program, and afterwards
+        for played in (False, True):  # before the first event of the program, and after all its events
             if played:
                 watched.play(made)
             for key in TITLES:
@@ -153,7 +153,7 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
-    """A thread reports steps, findings and the end. The cursor stays at its place."""
+    """A thread reports steps, findings and the program's end. The cursor keeps its position."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)

@@ -42,7 +42,9 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Make the device view show one sample that is the same on every machine, and make a race show its end."""
+    """Make the device view show a fixed sample, and make a race jump to its end, so that pictures are the
+    same on every machine.
+    """
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
     from tuilab.tui.widgets import race

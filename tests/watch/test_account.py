@@ -102,7 +102,7 @@ def test_a_sample_lists_own_lines_outermost_first() -> None:
 def test_packages_in_a_folder_that_pip_filled_are_not_the_users_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a host where Keras was in such a folder, findings used to name lines of Keras."""
+    """If pip had installed Keras into a separate folder, findings used to name lines of Keras."""
     for folder in ("packages", "project"):
         monkeypatch.syspath_prepend(tmp_path / folder)
     (tmp_path / "packages" / "keras-3.0.dist-info").mkdir(parents=True)

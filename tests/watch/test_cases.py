@@ -1,5 +1,5 @@
-"""Programs in ../shared/cases/watch: For each, the first or second finding of `tuilab watch --json` is the
-one that the program's first line states.
+"""Watches the programs in ../shared/cases/watch. The first or second finding of `tuilab watch --json` must be
+the one stated in the program's first line.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The right answer must be among this many first findings."""
+"""The number of first findings that must include the right answer."""
 
 
 @dataclass(frozen=True)

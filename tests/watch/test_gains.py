@@ -64,9 +64,10 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
 
 
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
-    """Each of 20 rates causes a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
+    """Each of 20 rates causes a trace of 0.1 s; the first call after each trace takes 50 ms, and the next
+    nine calls take 10 ms each.
 
-    One trace remains, and it may take only 60 ms in another process.
+    After the fix, one trace remains; in another process, that trace may take only 60 ms.
     """
     process, calls, at = Process(), [], 2.0
     for _ in range(20):
@@ -136,4 +137,4 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, part of input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43×", "the same", "the same"]
-    assert "the same" not in gain(parts[0], parts)  # because the other finding is not in the list
+    assert "the same" not in gain(parts[0], parts)  # the finding with the same gain is not in the list

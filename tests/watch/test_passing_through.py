@@ -69,7 +69,9 @@ for _ in range(200):
 
 @pytest.mark.slow
 def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(tmp_path: Path) -> None:
-    """Libraries that support several frameworks check for TensorFlow in this way."""
+    """Libraries that support several frameworks check whether TensorFlow is installed before they
+    import it.
+    """
     _, watched = both(tmp_path, ASKS_FIRST)
     page = (tmp_path / "page.txt").read_text()
     assert watched.returncode == 0 and "TensorFlow was not detected" not in page, page
@@ -203,8 +205,8 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl-Z and `fg` interrupt the system call of the watching process. Python may mistake this for any
-    signal.
+    """Ctrl-Z and `fg` interrupt the system call of the watching process. Python may report this interruption
+    as any signal.
     """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)
@@ -287,7 +289,7 @@ def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
     shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
-    assert shown == wanted  # what comes before contains times from TensorFlow's own log
+    assert shown == wanted  # earlier lines contain times from TensorFlow's log, which differ between runs
 
 
 @pytest.mark.slow

@@ -201,7 +201,7 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
 
 
 def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
-    """At the start, every call so far was traced, so only tracing took time."""
+    """At the start of a program, all calls may have been traced, so that only tracing took time."""
     of = bounded([None, 4096])
     of.calls[0].spent = 0.0
     found = on_a_gpu(Case(of, {}, Beside()))

@@ -22,7 +22,7 @@ for unknown time.
 
 @contextlib.contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """Keep that number of processors busy. The loops end by themselves if the test is killed."""
+    """Keep `loops` processors busy. The loops end by themselves if the test is killed."""
     code = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
     with contextlib.ExitStack() as stack:
         for _ in range(loops):

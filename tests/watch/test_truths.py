@@ -142,7 +142,7 @@ for number in range(100):
     step(many).numpy()
 print(json.dumps({LENGTH_S}))
 """
-"""A program with a copy to the device, a kernel and a copy back. Each takes that time."""
+"""A program with a copy to the device, a kernel and a copy back. Each of them takes `LENGTH_S` seconds."""
 Environment = Callable[..., dict[str, str]]
 
 

@@ -1,4 +1,4 @@
-"""Hashes of user code, stored with each process: of the user's file, and of the user modules that it imports."""
+"""Each process of a run stores hashes of the user's file and of the user modules that it imports."""
 
 import sys
 

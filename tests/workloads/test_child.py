@@ -73,7 +73,7 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     def used(enough=None):
         """Return the processor seconds that the rival uses in 0.4 s.
 
-        With `enough`, wait until it has used that many seconds.
+        If `enough` is given, wait until the rival has used `enough` seconds.
         """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:

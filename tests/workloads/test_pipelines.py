@@ -1,6 +1,4 @@
-"""Input pipelines: the batches that they deliver, the time at which they work, and the facts that they
-report.
-"""
+"""Input pipelines: which batches they deliver, when they do their work, and which facts they report."""
 
 import os
 import time

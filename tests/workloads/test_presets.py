@@ -46,7 +46,7 @@ SMALLER = {
     "tiny-ops": {"ops": 20},
     "too-large-tensor": {"bytes": 2**25, "step": 2**23},
 }
-"""Values with which a preset shows the same as with its own values, in a tenth of the time."""
+"""Smaller values with which a preset shows the same effect in a tenth of the time."""
 
 OBSERVED = {
     ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter does not exist
@@ -74,7 +74,7 @@ ALIKE = {
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are also input pipelines
 }  # fmt: skip
-"""Presets whose arms each take half a second to build. By default they do not run, because other presets
+"""Presets whose arms each take half a second to build. They run only in long mode, because other presets
 cover their workloads.
 """
 

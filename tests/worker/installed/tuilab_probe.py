@@ -57,7 +57,7 @@ class Broken(ValueError):
 
 
 def spin(seconds: float) -> None:
-    """Busy-wait for that time."""
+    """Busy-wait for `seconds` seconds."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass

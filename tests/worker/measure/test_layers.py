@@ -22,7 +22,7 @@ def counted(tf: Any, function: Any, *inputs: Any) -> Any:
 
 
 def timed(found: Any, *spent: tuple[str, str, float]) -> Sums:
-    """Return a profile in which ops with these names and types computed for that time."""
+    """Return a profile of computing ops. spent: name, type and time of each op."""
     out = Sums([(0, 100)], calls=[{"compute": sum(each for _, _, each in spent), "dispatch": 10.0}])
     for name, op, each in spent:
         out.ops[Key(op, name, "CPU")] = each

@@ -17,7 +17,7 @@ def test_the_latency_and_the_rate_of_copies_are_found() -> None:
     made: list[int] = []
 
     def identity(count: int) -> int:
-        # The first call for each size creates the tensor; later calls copy it.
+        # The first call for a size creates the tensor, and each later call copies it.
         made.append(count)
         simulation.clock.spend(10e-6 + 4 * count / 20e9)
         return count

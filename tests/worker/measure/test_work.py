@@ -232,7 +232,7 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """In a slow minute, the start of a call may be measured as longer than a whole call in a fast minute."""
+    """A call's start that was measured at a slow time may take longer than a whole call at a fast time."""
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}
     earlier = msgspec.structs.replace(cpu, launch_s=slow, copied_s=slow)

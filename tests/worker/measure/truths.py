@@ -14,7 +14,7 @@ def _busy(ms):
 
 
 def _source(ms, ahead=0):
-    """Return a dataset. Each element takes that many milliseconds of sleep, and `ahead` elements are
+    """Return a dataset. Producing an element takes `ms` milliseconds of sleep, and `ahead` elements are
     prefetched.
     """
     made = tf.data.Dataset.range(10**9).map(lambda i: tf.numpy_function(_slept(ms), [i], tf.float32))
