@@ -1,4 +1,4 @@
-"""Accounts for a program's time: every second by kind and place. Pure functions."""
+"""Accounts for every second of a program's time, by kind and place. Pure functions."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,25 +23,23 @@ WORDS: dict[AccountKind, str] = {
 }
 """The words shown for each kind of time."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""The program's activity during a call to Keras. The graphs, ops and input of a call count as one
+"""What the program is doing during a call to Keras. The call's graphs, ops and input count as one
 activity.
 """
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Shown instead of a user's function for the time before Python's first line and after the program's last
-line.
-"""
+"""Shown in place of a user's function for the time before the program's first line and after its last."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
-"""Minimum number of calls from a line for a headline to mention the number."""
+"""A headline mentions the number of calls from a line if there are at least this many."""
 
 
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:
     """Return the rows of a process, longest first. They add up to `lasted_s`.
 
-    began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
-    after the last message is taken from clocks. Any other time without a sample counts as unknown.
+    began: the program's start in seconds since the epoch; 0 if unknown. Clocks give the time before the first
+    sample and after the last message. All other time without a sample counts as unknown.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -108,14 +106,14 @@ def _outside(row: AccountRow) -> bool:
 
 
 def ending(rows: Iterable[AccountRow]) -> bool:
-    """Return whether the program's last line has run."""
+    """Return True if the program's last line has run."""
     return any(_outside(row) and row.function == ENDING for row in rows)
 
 
 @dataclass
 class Line:
-    """A line of user code, with the time of everything that it calls. kinds: the time in the line itself, by
-    kind.
+    """A line of user code, with the time of everything that it calls. kinds: the seconds spent in the line
+    itself, by kind.
     """
 
     place: str
@@ -165,7 +163,9 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return how a call was repeated, such as ` row by row` or ` in 120 calls`; "" if it was not repeated."""
+    """Return a phrase for the repetition of a call, such as ` row by row` or ` in 120 calls`; "" if the call
+    was not repeated.
+    """
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"

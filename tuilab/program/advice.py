@@ -1,4 +1,6 @@
-"""Maps each finding to the advised change and to its preconditions in the program. Pure functions."""
+"""Maps each finding to the advised change and to the conditions that the program must meet. Pure
+functions.
+"""
 
 import ast
 from collections.abc import Callable
@@ -14,14 +16,14 @@ from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
 STEPS_AT_ONCE = 32
-"""Number of batches that one call should process if batches are small. A trial uses the same number."""
+"""Number of small batches that one call should process. A trial of this advice uses the same number."""
 MOST_NAMED = 3
 """Maximum number of conditions that one piece of advice names."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """A condition that does not hold. first: what to change before following the advice.
+    """A condition that the program does not meet. first: what to change before following the advice.
 
     instead: True if `first` replaces the advice, because the advice would fail.
     """
@@ -43,10 +45,10 @@ class Advice:
 
 
 def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
-    """Return the change for a finding at a line, what to change before it, and the preset that demonstrates
-    it.
+    """Return the advised change for a finding at a line, what to change first, and the preset that
+    demonstrates the problem.
 
-    For each condition that does not hold, another change is added before the advised change, or replaces it.
+    Each condition that the program does not meet adds a change to make first, or replaces the advised change.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -113,8 +115,8 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Find a callback that runs after each batch, because Keras would run it only once for all steps of an
-    execution.
+    """Find a callback that runs after each batch, because Keras would run it only once per
+    `steps_per_execution` steps.
     """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
@@ -128,7 +130,7 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """Find a random op in the stage, because a cache would repeat its first values."""
+    """Find a random op that feeds the stage, because a cache would repeat the op's first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
         return [
@@ -146,7 +148,7 @@ def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Find a custom training loop, because only Keras' `fit` scales the loss by itself."""
+    """Find a custom training loop, because only Keras' `fit` scales the loss automatically."""
     if case.of.kind == "keras":
         return []
     return [
@@ -155,7 +157,7 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Find a Python number used in `range`, because a tensor needs tf.range instead."""
+    """Find an argument that is used in Python's `range`, because a tensor needs tf.range instead."""
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -170,7 +172,9 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """Find a model whose sizes depend on the loop, because the model then differs in each iteration."""
+    """Find a model whose sizes depend on the loop variable, because such a model differs in each
+    iteration.
+    """
     names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
     lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}
     used = {name for line in lines for name in source.names_of_call(case.sources, *line)} & names

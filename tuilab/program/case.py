@@ -10,7 +10,7 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine that runs the program: its GPUs, other processes that use them, and why TensorFlow sees no
+    """The machine that runs the program: its GPUs, the other processes on them, and why TensorFlow sees no
     GPU.
     """
 
@@ -51,7 +51,7 @@ class Case:
         return self.ops_at()
 
     def ops_at(self) -> tuple[str, int]:
-        """Return the innermost line in a loop that leads to most of the individual ops."""
+        """Return the innermost line, inside a loop, from which most of the individual ops are launched."""
         found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
         most = stacks.total() / 2
         while True:
@@ -63,7 +63,7 @@ class Case:
                 return found
             line, count = following.most_common(1)[0]
             if count < most:
-                # No single line leads to most of the ops, but a single loop may contain them all.
+                # No single line launches most of the ops, but a single loop may contain them all.
                 loops: Counter[tuple[str, int]] = Counter()
                 for (file, number), each in following.items():
                     if around := source.loop(self.sources, file, number):

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from tuilab.program.source import tree_of
 
 MOST_DEPTH = 4
-"""Maximum depth of nested calls to the user's own functions that are followed."""
+"""Maximum depth to which nested calls to the user's own functions are followed."""
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
 """Libraries whose calls become ops of a graph."""
 HARMLESS = (
@@ -31,8 +31,8 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """Python code with an effect that a graph would not repeat. first: what to change before turning the code
-    into a graph.
+    """Python code with a side effect that a graph would not repeat. first: what to change before turning the
+    code into a graph.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Effect:
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
-    """Return the effects that the step at a line has besides its ops, without duplicates, in source order.
+    """Return the side effects of the step at a line, without duplicates, in source order.
 
     The step is the innermost loop or function around that line. Follows calls by name to the user's own
     functions.
@@ -57,7 +57,7 @@ def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, .
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
-    """Return the effects of the user's functions and methods with these names."""
+    """Return the side effects of the user's functions and methods with these names."""
     known = _definitions(sources)
     return _find_effects(
         sources, [(file, each.body) for name in methods for file, each in known.get(name, ())]
@@ -201,11 +201,13 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
 
 ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "put"))
-"""Methods that add their argument to the object, such as `append`."""
+"""Methods that add their argument to a collection, such as `append`."""
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
-    """Return True if a call in a loop receives the results of its earlier calls, as in text generation."""
+    """Return True if a call in a loop gets the results of earlier iterations as input, as in text
+    generation.
+    """
     tree = tree_of(sources.get(file, ""))
     around = [
         node

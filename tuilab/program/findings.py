@@ -1,5 +1,5 @@
-"""Finds where a watched program loses time, and what to change, with one function per subject. Pure
-functions.
+"""Finds where a watched program loses time and what to change. Each kind of problem has its own function.
+Pure functions.
 
 Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing that
 share makes the steps at most 1 / (1 - share) times as fast.
@@ -40,24 +40,24 @@ from tuilab.program.sites import (
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Minimum share of a step that waiting for input must take to be reported."""
+"""Waiting for input is reported if it takes at least this share of a step."""
 FULL = 0.8
-"""A program that uses at least this share of the processors is assumed to need all of them."""
+"""A program that uses at least this share of its processors is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 """Minimum share of the processors that a pipeline must use to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Minimum number of traces of one function, and minimum share of the program's time spent in its traces after
-the first two, to be reported.
+"""A function is reported if it was traced at least this often, and if its traces after the first two took at
+least this share of the program's time.
 """
 USED = 10
-"""Minimum number of calls that make it worthwhile for a library to create a tf.function."""
+"""A tf.function that a library creates is worth tracing if it is called more often than this."""
 QUICK_FIRST = 0.6
-"""A program's first trace may be faster in another process, but it takes at least this multiple of the time
-measured here. In five pairs of runs, the ratio was 0.6 to 1.2.
+"""Minimum time of a program's first trace in another process, as a multiple of the time measured in this one.
+In five pairs of runs, the ratio was 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Time between steps for which no line was sampled is reported if it takes at least this share of a step and
+"""Time between steps in which no line was sampled is reported if it takes at least this share of a step and
 at least this many seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
@@ -72,36 +72,37 @@ COMPILED_OP_S, COMPILED_CALL_S = 3e-3, 0.1e-3
 seconds of overhead per call of the compiled graph.
 """
 LEAST_OP_S = 1e-6
-"""Minimum seconds of a graph's op, as measured in loops of small ops."""
+"""Minimum seconds of an op in a graph, as measured in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Maximum share of the time of float64 ops that switching to float32 saves on a CPU."""
+"""Maximum share of the time of float64 ops that a switch to float32 can save on a CPU."""
 LEAST = 20
-"""Minimum number of steps before rates are reported."""
+"""Minimum number of steps before figures per step are reported."""
 SINGLES, FEW_OPS = 0.2, 3
 """Individual ops are reported if launching them takes at least this share of a step, and a step has at least
 this many.
 """
 MANY_STEPS, STARTED = 100, 0.7
-"""A `fit` has small batches if it runs at least this many steps and launching takes this share of
-each step.
+"""A call of `fit` has small batches if it runs at least this many steps and launching takes at least this
+share of each step.
 """
 LOOPING = 0.3
-"""Minimum share of the program's time that a loop of ops must take for its iterations to count as the
-program's steps.
+"""The iterations of a loop of ops count as the program's steps if the loop takes at least this share of the
+program's time.
 """
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
-"""Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
-their graphs."""
+"""Calls to Keras in a loop are reported if there are at least this many calls, with at most this many steps
+each, that spend at least this share of the program's time outside their graphs.
+"""
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
-"""Kinds of time spent in running steps. A loop with such time runs steps."""
+"""Kinds of time that are spent on running steps. A loop with such time runs steps."""
 FEW_ROWS = 64
-"""Maximum number of samples in a call that counts as small, if its steps are unknown: two of Keras' default
-batches.
+"""If a call's number of steps is unknown, the call counts as small with up to this many samples: two of
+Keras' default batches.
 """
 SLOWER = 1.5
-"""Minimum ratio of the last steps' time to the first ones' for a slowdown to be reported."""
+"""A slowdown is reported if the last steps take at least this many times as long as the first."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
@@ -110,7 +111,8 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     """Return every finding, largest saving first, each followed by the findings that are part of it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        # Report only the first finding of a cause on a line, because earlier checks are more precise.
+        # If several checks find the same cause on a line, report only the first finding, because earlier
+        # checks are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
@@ -130,11 +132,11 @@ def _finding(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: share of a step, or of the whole that contains `spent_s`. beside: a further share of a step, in
-    another part than the finding's, that the fix removes as well. spent_s: seconds of the program that the
-    problem takes; None for `share` of the steps. most_s: maximum seconds that the fix may save, if more than
-    spent_s. costs_s: seconds that the fix itself takes, once. advice: a key of the advice table, `code` by
-    default. change: text that replaces the table's advice.
+    share: share of a step, or of the period to which `spent_s` belongs. beside: a further share of a step, in
+    a different part of it, that the fix also removes. spent_s: seconds of the program that the problem takes;
+    if None, `share` of all steps. most_s: maximum seconds that the fix may save, if more than spent_s.
+    costs_s: one-time cost of the fix in seconds. advice: a key of the advice table, `code` by default.
+    change: text that replaces the table's advice.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -150,7 +152,7 @@ def _finding(
         saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
         if most_s is not None or share is None:
-            # Time that could not be attributed to a line may belong to this finding too.
+            # Time that was not attributed to any line may also belong to this finding.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
             ends = gain_at_most, max(gain_at_most, factor(most / case.of.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
@@ -222,13 +224,13 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds a pipeline for little more than one step"
         advice = "predict, fed back" if fed else method
-        # A single call for all rows may also compute them faster.
+        # A single call for all rows may also save computing time.
         most_s = line_s(sites, site)
         yield _finding(case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=most_s)
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models, layers and optimizers that each iteration of a loop builds again."""
+    """Find models, layers and optimizers that are rebuilt in each iteration of a loop."""
     sites, loops = sites_of(case), set[tuple[str, int]]()
     each = steps_of_a_call(case, sites)
     for found in rebuilt(case, sites, MANY_TRACES):
@@ -238,7 +240,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             continue
         text = f"the model is {found.what} again in each iteration of the loop on line {found.loop[1]}"
         text += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
-        # The first calls of a new model are slow too.
+        # The first calls of a rebuilt model are slow too.
         around = sum(
             max(0.0, site.overhead_s - (each[site.call].seconds * site.count if site.call in each else 0.0))
             for site in sites
@@ -248,8 +250,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
     for loop in {site.loop for site in sites if site.loop[1]} - loops:
         inside = [site for site in sites if site.loop == loop]
         spent = sum(site.kinds["building"] for site in inside)
-        # A loop that only adds layers builds a single model. A loop that also runs steps builds a model for
-        # each round.
+        # A loop that only adds layers builds a single model. A loop that also runs steps builds a model in
+        # each iteration.
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
@@ -334,11 +336,11 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def crowded(of: Process, kind: str = "") -> float:
-    """Return the maximum share of a step that a concurrent pipeline takes on the same processors.
+    """Return the maximum share of a step that a concurrent pipeline takes away by using the same processors.
 
-    kind: count only stages of this kind. If step and pipeline always need all processors, removing the
-    pipeline gives its share to the step. While the step waits, the pipeline takes nothing from it. Returns 0
-    for steps that compute on another device.
+    kind: count only stages of this kind. This is an upper bound: it assumes that the step could always use
+    those processors. Time in which the step waits for input is excluded. Returns 0 for steps that compute on
+    another device.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -355,11 +357,11 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """Return the pipeline's slowest stage, and whether the pipeline ran it in parallel.
+    """Return the pipeline's slowest stage, and whether TensorFlow ran this stage in parallel.
 
-    TensorFlow fuses and parallelises stages by itself; the iterators in the profile, from the source up, show
-    the stages that ran. Returns the stage nearest to the source that takes at least half as long as the
-    longest one.
+    TensorFlow may fuse and parallelise stages, so this uses the iterators in the profile, which show the
+    stages that ran. Returns the stage nearest to the data source that takes at least half as long as the
+    longest stage.
     """
     if not case.of.datasets:
         return None, False
@@ -380,8 +382,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # If there are several stages of this kind, choose the one with as many such stages below it as in the
-        # profile's path.
+        # If a dataset has several stages of this kind, choose the one with as many stages of the kind before
+        # it as in the profile's path.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
@@ -433,8 +435,8 @@ def _at_fault(
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
     """Return the user's stage that keeps the step waiting (None if unknown), and whether it runs Python.
 
-    held: the slowest stage. If the slowest map is not parallel, it alternates with a map that runs Python,
-    and the Python code is the cause.
+    held: the slowest stage. If this is a serial map, it never runs at the same time as a map in Python, so
+    the map in Python is reported instead.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -478,9 +480,9 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find batches that are prepared only after the step has ended.
+    """Find a pipeline that prepares the next batch only after the step has ended.
 
-    Overlapping preparation and step saves at most the shorter of the two.
+    Overlapping the preparation with the step saves at most the shorter of the two times.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
@@ -501,8 +503,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find a map that runs Python code and hardly delays the step, but uses the processors on which the step
-    computes.
+    """Find a map in Python that causes almost no input wait, but takes processors away from the step.
 
     Processor time of TensorFlow's own ops is the pipeline's regular work and is not reported.
     """
@@ -550,7 +551,7 @@ def _shown(stage: Stage) -> str:
 
 
 def _compiling(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that XLA compiles for each new shape, even if they are not retraced."""
+    """Find functions that XLA recompiles for each new shape without a retrace."""
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
@@ -569,11 +570,12 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that are repeatedly traced, or compiled by XLA."""
+    """Find functions that are repeatedly retraced, or recompiled by XLA."""
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # Measure up to the last call: later time, such as the program's exit, does not belong to these functions.
+    # Measure only up to the last call: time after it, such as the program's exit, has nothing to do with
+    # these functions.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
@@ -591,7 +593,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # At least one trace remains, which may be a fast one, and a trace may slow down the steps that follow
+        # One trace is always needed, and it may be a fast one. Each trace may also slow down the steps after
         # it.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
@@ -620,7 +622,9 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """Return the difference between calls that were traced: a Python number, a shape, a type, an object."""
+    """Return what differed between the calls that caused traces: a Python number, a shape, a type, or an
+    object.
+    """
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
         before = sum(found.values())
@@ -673,7 +677,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that Python launches individually, alongside the step's tf.function or instead of one."""
+    """Find ops that Python launches individually, although the step has a tf.function or could be one."""
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -711,7 +715,8 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval of the launch time, extended by the time that small ops would save in a graph.
+    """Return the interval of the launch time's share, with its upper end extended by the time that small ops
+    would save in a graph.
 
     A kernel of a few microseconds spends most of its time on preparation, which fused or compiled ops do not
     repeat.
@@ -767,7 +772,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
 
 
 def feeding(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays that are passed to the step each time."""
+    """Find NumPy arrays that are passed to the step in each call."""
     yield from _converted(case)
     of = case.of
     for number, (n, size) in of.fed.items():
@@ -777,8 +782,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # The conversion is part of dispatch, and the copy part of copies, so these two parts limit the
-            # gain.
+            # The conversion counts as dispatch and the copy as copies, so these two parts limit the gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -840,12 +844,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
         lines[at] = seen = 1
     if not lines:
         return
-    # The lines are only samples: if most of them are the user's, the user's code may take all of the time.
+    # The samples are few: if most of them are in the user's lines, these may take all of the time.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
-        # Profiling lengthens the rest of a step, so this share is underestimated.
+        # Profiling lengthens the other parts of a step, so this share is underestimated.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
@@ -872,12 +876,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Find a pipeline that is created for only one or two steps, for example by predict() in a loop or by
-    epochs with one batch.
+    """Find pipelines that are created for only one or two steps each, for example by predict() in a loop or
+    for epochs of one batch.
     """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
-        return  # each of these lines is reported as a call site
+        return  # `call_sites` reports each of these lines
     share = gaps.python / gaps.total
     lines: Counter[tuple[str, int]] = Counter()
     for (file, line, _, library, inside), count in of.samples.items():
@@ -903,14 +907,14 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
 
 
 SEVERAL = 4
-"""Minimum number of pipelines per call of fit() that suggests several epochs; one call without epochs creates
-up to two.
+"""If a call of fit() creates at least this many pipelines, it probably runs several epochs. A call with one
+epoch creates up to two.
 """
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
-    """Return the advice key for the Keras method called on that line, which creates a pipeline in
-    each call.
+    """Return the key of the advice for the Keras method that is called on that line. Each call of such a
+    method creates a pipeline.
     """
     written = source.line(case.sources, *at)
     for method in ("predict", "evaluate", "fit"):
@@ -936,8 +940,8 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
     if spent < DOUBLE:
         return
     top = largest(wide)
-    # With half the bytes and twice as many vector lanes, these ops take half the time. A library's float32
-    # kernels may save three quarters of the time, and a GPU with few float64 units nearly all of it.
+    # float32 has half the bytes and twice as many vector lanes, so these ops take half the time. A library's
+    # float32 kernels may save three quarters of the time, and a GPU with few float64 units nearly all of it.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _finding(
         case,
@@ -951,7 +955,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the op that takes the longest. Returns a gradient op only if all ops are gradients."""
+    """Return the longest op, preferring ops that are not gradients."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -979,7 +983,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_ops(case: Case) -> Iterator[Bottleneck]:
-    """Find ops so small that launching them takes longer than their computation."""
+    """Find ops so small that launching them takes longer than computing them."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
@@ -987,7 +991,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     # After running a cheap op about ninety times, the runtime omits it from profiles.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    # A Python function in the graph takes long itself, but the ops around it may still be small.
+    # A Python function in the graph takes a long time, but the ops around it may still be small.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
     spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
@@ -1003,7 +1007,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
-    # Over this program's steps, XLA must save more time than it spends compiling the graph.
+    # XLA must save more time over all steps than it takes to compile the graph.
     compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
     saved = started * step - COMPILED_CALL_S
     pays = saved > 0 and saved * of.stepping_s / step > compile_s
@@ -1042,7 +1046,9 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to launch them."""
+    """Find a call of `fit` whose batches are so small that launching a step takes longer than
+    computing it.
+    """
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
@@ -1103,7 +1109,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Find recurrent layers that do not use cuDNN's kernel because of one of their settings."""
+    """Find recurrent layers whose settings keep them from using cuDNN's kernel."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():
@@ -1151,7 +1157,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
-    """Return why CUDA_VISIBLE_DEVICES hides every GPU from TensorFlow; "" if it does not."""
+    """Return why CUDA_VISIBLE_DEVICES hides every GPU from TensorFlow; "" if it does not hide them all."""
     if hello is None:
         return ""
     own = VISIBLE in facts.changed
@@ -1176,7 +1182,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A profiler window may miss the work of a GPU, so count the GPU as idle only if the host computes
+        # A profiler window may miss a GPU's work, so report the GPU as idle only if the host computes
         # instead.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")
@@ -1200,7 +1206,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
 
 
 def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs whose peak memory use is nearly all of their memory."""
+    """Find GPUs whose peak memory use was close to all of their memory."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
         whole = case.place.memory.get(short, 0)

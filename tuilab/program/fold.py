@@ -13,16 +13,18 @@ from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
 
 MOST_STEPS = 200_000
-"""Number of calls of each kind that are stored individually."""
+"""Maximum number of calls of each kind that are stored individually."""
 FEW = 3
 """Minimum number of calls for a function or line to count as a step."""
 MANY = 50
 """Minimum number of steps for judging a slowdown."""
 
 CALLBACK = "callback "
-"""Prefix of the library name for samples of the stepping thread in one of the library's callbacks."""
+"""Prefix of the library's name in samples taken while the stepping thread runs one of the library's
+callbacks.
+"""
 STARTING = ("dispatch", "scheduling")
-"""Parts of a step that launch ops."""
+"""Parts of a step that are spent on launching ops."""
 
 
 Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
@@ -33,8 +35,8 @@ Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
 class Calls:
     """The calls of one kind.
 
-    starts, ends: times of the latest calls. n: total number of calls. first: start of the first call. spent:
-    seconds in calls that did not trace.
+    starts, ends: start and end times of the latest calls. n: total number of calls. first: start time of the
+    first call. spent: total seconds of calls that did not trace.
     """
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
@@ -61,9 +63,9 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the excess seconds in calls that did not trace, and in gaps after calls that did.
+        """Return the excess seconds of calls without a trace and of the gaps after calls with a trace.
 
-        The excess is the time beyond that of the fastest tenth of the same kind.
+        The excess is the time beyond the fastest tenth of all such calls or gaps.
         """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
@@ -73,12 +75,12 @@ class Calls:
 
     @property
     def kept(self) -> float:
-        """The share of all calls whose start is stored."""
+        """The share of all calls that are stored individually."""
         return len(self.starts) / self.n if self.n else 1.0
 
 
 def _beyond(lengths: list[float], of: list[float]) -> float:
-    """Return the seconds by which the lengths exceed the fastest tenth of their kind."""
+    """Return the total seconds by which the lengths exceed the fastest tenth of `of`."""
     return sum(lengths) - len(lengths) * _quickest_tenth(of) if lengths else 0.0
 
 
@@ -89,12 +91,11 @@ def _quickest_tenth(lengths: list[float]) -> float:
 
 @dataclass
 class Gaps:
-    """The seconds between the calls of steps: in total, spent waiting for batches, and spent in other
-    tf.functions.
+    """Seconds between the calls of steps, by use. waiting: waiting for batches. others: other tf.functions.
 
-    total: from the start of the first step to the end of the last. python: the remaining time in gaps. rare:
-    the part of `python` that does not occur in every step. least: what the total would be without `rare`, if
-    every call were as fast as the fastest tenth and no op started late.
+    total: all seconds from the start of the first step to the end of the last. python: the rest of the time
+    between calls. rare: the part of `python` that does not occur in every step. least: minimum `total` if
+    `rare` were removed, every call were as fast as the fastest tenth, and no op started late.
     """
 
     total: float = 0.0
@@ -119,8 +120,8 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches individually: their number per step, their share of a step, and the part of
-    that share during which none of them computes.
+    """Ops that Python launches individually: their number per step, their share of a step, and the share of a
+    step spent launching them while no op computes.
     """
 
     ops: float = 0.0
@@ -143,12 +144,16 @@ class Process:
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Samples since the last step. Code that runs after all steps takes no time from them."""
+    """Samples since the last step. They are kept apart, because code after the last step does not slow down
+    the steps.
+    """
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
     """Stacks of lines, outermost first, in which the stepping thread was running an individual op."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """For each tf.function that is recreated every call or two, how often it was created."""
+    """For each tf.function that is recreated in every call or every second call, the number of times it was
+    created.
+    """
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     """Lines of user code in which other threads were sampled, for example threads that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
@@ -165,38 +170,40 @@ class Process:
     """Op, dtype, file and line of each node, by the node's name."""
     layers: set[str] = field(default_factory=set)
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    """The ops of a tf.function's graphs, by its number, each op with its first known line."""
+    """For each tf.function, by number: the ops of its graphs, each with its first known line."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
-    """Number of computing ops in a tf.function's graphs, by its number and each graph's name."""
+    """Number of computing ops in each graph, by the tf.function's number and the graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
     opened: list[p.Window] = field(default_factory=list)
-    """Every profiler window, whether it was read or not."""
+    """Every profiler window, including windows that were not read."""
     kernels: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """Times at which the first and the last steps were reported, with the processor seconds used up
-    to then.
+    """When the first and the last steps were reported, each with the processor seconds that the process had
+    used by that time.
     """
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds of the main thread by kind and place."""
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
-    """By line and library entry point: the number of calls, and of the samples passed to them."""
+    """By line and library entry point: the number of calls, and the number of samples passed to them."""
     wall: float = 0.0
-    """Seconds that `spent` covers."""
+    """Total seconds that `spent` covers."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
     """By kind of time and line: the values of `wall` when this time was first and last reported."""
     watching: float = 0.0
     cpu: float = 0.0
-    """Processor seconds of the observer, and of the whole process."""
+    """Processor seconds used by the observer, and by the whole process."""
     _durations: tuple[object, Mapping[int, float]] | None = field(default=None, repr=False, compare=False)
     _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
 
     def apply(self, told: p.Told) -> None:
-        """Apply one message. For a window, the caller reads its file and passes the results to `looked`."""
+        """Apply one message. For a window, the caller must also read the window's file and pass the results
+        to `looked`.
+        """
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -246,7 +253,7 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """Add the results from a window."""
+        """Add what was read from a window."""
         self.windows.append((window, seen))
         for begin, end in seen.loop:
             self.loops.add(window.start + begin, window.start + end, False)
@@ -281,7 +288,7 @@ class Process:
 
     @property
     def step(self) -> p.Key | None:
-        """The kind of call that counts as a step: a gradient tape's line, or the tf.function with the most
+        """The function whose calls count as steps: a gradient tape's line, or the tf.function with the most
         time; None if unknown.
         """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
@@ -322,12 +329,12 @@ class Process:
         """
         steps = self.steps
         seen = steps is self.loops, steps.n, len(steps.ends), len(steps.traced), len(self.opened)
-        if self._durations is None or self._durations[0] != seen:  # a page needs this several times
+        if self._durations is None or self._durations[0] != seen:  # a page needs them several times
             self._durations = seen, self._find_durations()
         return self._durations[1]
 
     def _find_durations(self) -> dict[int, float]:
-        if self.steps is self.loops:  # many iterations pass between two windows
+        if self.steps is self.loops:  # unobserved iterations run between two windows
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
         calls, out, at = self.steps, dict[int, float](), 0
         gone = calls.n - len(calls.starts)
@@ -347,7 +354,7 @@ class Process:
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
-        """Return the steps' times at the start and end of the run if they grew or fell; None if there are few
+        """Return the step times at the start and end of the run if they rose or fell; None if there are few
         steps or no clear trend.
 
         Each fifth of the steps must continue the trend, because a slow period on a busy machine is not a
@@ -411,8 +418,8 @@ class Process:
 
     @property
     def step_name(self) -> str:
-        """The user's function that is the step, or the line of its gradient tape; "" for other kinds of
-        steps.
+        """The name of the user's function that runs a step, or the line of its gradient tape; "" for other
+        kinds of steps.
         """
         key = self.step
         if isinstance(key, tuple):
@@ -421,7 +428,7 @@ class Process:
         return function.name.rpartition(".")[2] if function is not None and function.own else ""
 
     def gaps(self) -> Gaps:
-        """Return the time between the steps' calls."""
+        """Return the time between the calls of the steps, by use."""
         calls, out = self.steps, Gaps()
         key = self.step
         if not (isinstance(key, int) or calls is self.waits) or len(calls.starts) < FEW:
@@ -446,7 +453,7 @@ class Process:
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
         beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
-        # The longest wait may be a one-time warm-up.
+        # The longest gap may be a one-time warm-up.
         out.rare, once = sum(beyond[:-1]), beyond[-1]
         out.total, out.python = out.total - once, max(0.0, out.python - once)
         out.rare = min(out.python, out.rare)
@@ -459,9 +466,10 @@ class Process:
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     def undisturbed(self, share: float) -> float:
-        """Return the minimum share that a part of the steps would have without other processes.
+        """Return the minimum share of a step that a part would have if no other process used the processors.
 
-        At most all of the starved time belongs to that part; without it, the steps are shorter too.
+        Assumes that all of the starved time is in that part, and removes this time from the part and from the
+        steps.
         """
         return max(0.0, share - self.starved) / (1 - self.starved) if self.starved < 1 else 0.0
 
@@ -480,7 +488,7 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The windows that show the steps; if there are none, the windows of the calls that ran at that time.
+        """The profiler windows that show the steps; if there are none, the windows that show other calls.
 
         A program may train, recompile its model and train again, so that its steps become calls of another
         function.
@@ -503,13 +511,13 @@ class Process:
 
     @property
     def seen(self) -> list[dict[str, float]]:
-        """The profiled steps, each split into parts."""
+        """The seconds of each part in each profiled step."""
         return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, largest first.
 
-        Their shares are those of the profiled steps. Their seconds add up to the median step.
+        The shares come from the profiled steps. The seconds add up to the median step time.
         """
         steps = self.seen
         total = total_seconds(steps)
@@ -525,7 +533,7 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def called_back(self) -> set[tuple[str, int]]:
-        """Return the user's lines that run as callbacks of the library that runs the steps."""
+        """Return the lines of user code that the library runs as callbacks."""
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
         own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
@@ -559,7 +567,7 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
     """Return the 95% interval of the share of parts whose names start with one of these prefixes; None for
     few steps.
 
-    Computed by linearising the ratio over steps.
+    Uses the linearised variance of a ratio over steps.
     """
     n = len(steps)
     if n < FEW:
@@ -573,10 +581,10 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 
 
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the interval of the share that removing these parts could save.
+    """Return the interval of the share of a step that removing these parts could save.
 
-    The upper end assumes that the rest becomes as fast as in the fastest tenth of the steps, because these
-    parts may have slowed them down through caches and threads.
+    These parts may slow down the rest of a step through caches and threads, so the upper end assumes that the
+    rest would be as fast as in the fastest tenth of the steps.
     """
     interval = share_interval(steps, *names)
     if interval is None:

@@ -1,4 +1,4 @@
-"""Computes the maximum speedup from a finding's fix, for the step and the program. Pure functions."""
+"""Computes the maximum speedup of the step and of the program from fixing a finding. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,22 @@ from tuilab.model.program import Bottleneck, Page, Tried
 
 @dataclass(frozen=True)
 class AtMost:
-    """Maximum speedup of the program and the step; None if unknown."""
+    """Maximum speedup of the program and of the step; each is None if unknown."""
 
     program: float | None = None
     step: float | None = None
 
 
 def factor(share: float) -> float:
-    """Return the maximum speedup from removing that share of the time."""
+    """Return the maximum speedup from removing `share` of the time."""
     return 1 / (1 - min(share, LARGEST))
 
 
 def at_most(finding: Bottleneck) -> AtMost | None:
-    """Return the maximum gain of a fix; None without a bound.
+    """Return the maximum speedup from fixing a finding; None if no bound is known.
 
-    The program gains what its steps gain, weighted by the steps' share of its time (Amdahl's law).
+    The program's speedup follows from that of its steps and from the share of its time spent in steps
+    (Amdahl's law).
     """
     if finding.gain_at_most is None:
         return None
@@ -40,8 +41,8 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 
 def expected_gain(finding: Bottleneck) -> float | None:
-    """Return how many times as fast the program would run without the time that the finding takes; None if
-    unknown, if the change has been tried, or if it may gain nothing.
+    """Return the program's speedup if all of the finding's time were saved; None if it is unknown, if the
+    change has been tried, or if the change may not help.
     """
     if finding.saves_s is None or finding.tried or not finding.program_share or finding.code in UNCERTAIN:
         return None
@@ -49,7 +50,7 @@ def expected_gain(finding: Bottleneck) -> float | None:
 
 
 def of_program(finding: Bottleneck, step: float) -> float | None:
-    """Return how many times as fast the program runs if its steps run `step` times as fast."""
+    """Return the program's speedup if its steps run `step` times as fast; None if unknown."""
     if finding.program_share is None or not finding.gain_at_most or finding.gain_at_most <= 1:
         return None
     in_steps = min(1.0, finding.program_share / (1 - 1 / finding.gain_at_most))
@@ -57,7 +58,8 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
-    """Return the finding with its trial, and with the gain of the program, which lasted `lasted_s` so far.
+    """Return the finding with the result of its trial and the resulting speedup of the program. lasted_s:
+    duration of the program so far.
 
     A trial may begin before the finding's share of the program is known from the profiler.
     """
@@ -72,18 +74,19 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
-    """Return how many times as fast a step runs if its call takes `ratio` times as long.
+    """Return the speedup of a step if its call takes `ratio` times as long.
 
-    steps: the number of steps in one changed call. Python and input outside the call stay the same.
+    steps: the number of steps in one call after the change. Time for Python and input outside the call stays
+    the same.
     """
     inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
     return steps / (inside * ratio + 1 - inside)
 
 
 OUTSIDE = ("python", "waiting for input")
-"""Parts of a step that are outside the call of its function."""
+"""Parts of a step that lie outside the call of the step's function."""
 LARGEST = 0.99
-"""Maximum share of the program that a fix can save, because some time always remains."""
+"""Maximum share of the time that a fix can save. It is below 1, because some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))
 """Findings whose change may also make the program slower: on a CPU, XLA's kernels may be slower."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))

@@ -1,8 +1,8 @@
 """Bounds the speedup of a watched program on a GPU that is not present. Pure functions.
 
-Each tf.function's work is counted from the shapes of its graphs. According to the data sheet, a call cannot
-take less time than that work and its copies. The rest of the program stays the same. Unknown work counts as
-zero, so the program may gain less than the bound, but not more.
+Each tf.function's work is counted from the shapes of its graphs. The data sheet gives the minimum time for
+this work and its copies. The rest of the program is assumed to take the same time as now. Unknown work counts
+as zero, so the program may gain less than the bound, but not more.
 """
 
 import re
@@ -34,7 +34,9 @@ _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
 counted work.
 """
 KNOWN = 0.5
-"""A bound is given only if the work is known for at least this share of the time spent in graphs."""
+"""Minimum share of the time spent in graphs for which the work must be known. Otherwise, there is no
+bound.
+"""
 MOST_NAMED = 20
 
 
@@ -109,7 +111,8 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
 def work_of(graphs: Iterable[Graph], batch: int | None) -> Work | None:
     """Return the minimum work of a call of these graphs, some of which may be traces of one function.
 
-    batch: the size of a first dimension that the graph leaves open. None if the shapes of no op are known.
+    batch: the size of a first dimension that is unknown in the graph. Returns None unless the shapes of some
+    op are known.
     """
     alike: dict[str, list[_Counted]] = defaultdict(list)
     for graph in graphs:
@@ -147,7 +150,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """The bytes that come from an iterator, which the host prepares and must copy."""
+    """Bytes drawn from an iterator. The host prepares them and must copy them to the GPU."""
     kernels: int = 0
     known: bool = False
 
@@ -172,7 +175,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
             out.drawn += size if op in ITERATORS else 0.0
         elif op == "ReadVariableOp":
             out.state[name] = sum(_bytes(s, d) for s, d in zip(shaped.outputs, shaped.made, strict=True))
-        # An optimiser fuses small ops, but each product needs at least one kernel.
+        # The optimiser may fuse small ops, but each product needs at least one kernel.
         out.kernels += op in OWN_KERNEL
         try:
             found = arithmetic(shaped)
@@ -187,7 +190,9 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
 
 
 def _filled(shape: Any, batch: int | None) -> Shape:
-    """Return the shape with the batch size as an open first dimension; None if another dimension is open."""
+    """Return the shape with an unknown first dimension replaced by the batch size; None if another dimension
+    is unknown.
+    """
     if shape is None:
         return None
     sides = [batch if side is None and n == 0 else side for n, side in enumerate(shape)]

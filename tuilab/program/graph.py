@@ -22,7 +22,7 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""Minimum number of inner scopes of a model. A layer has only a few, such as `moments`."""
+"""A scope with at least this many inner scopes is a model. A layer has only a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
@@ -76,7 +76,8 @@ def ops_of(of: Process) -> list[Op]:
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     """Return the op's name in the graph, its dtype, file and line.
 
-    The profile prefixes the ops of inlined functions with their callers. These prefixes are removed.
+    The profile prefixes the names of inlined ops with those of the calling functions; this removes the
+    prefixes.
     """
     name = key.name
     while True:
@@ -140,7 +141,7 @@ class LayerNames:
 
 
 def reason_of(op: Op, of: Process) -> str:
-    """Return why an op is not on a GPU; "" if it is, or if the reason is unknown."""
+    """Return why an op does not run on a GPU; "" if it does, or if the reason is unknown."""
     facts = of.facts
     if not op.device.startswith("CPU"):
         return ""

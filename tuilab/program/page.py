@@ -19,11 +19,13 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to the last steps' time at which a note says that steps became
-faster.
+"""The page notes that steps became faster if the first steps took at least this many times as long as the
+last.
 """
 STARVED = 0.1
-"""A note is given if the stepping thread had no processor for at least this share of the time."""
+"""The page has a note if the stepping thread was ready but had no processor for at least this share of the
+time.
+"""
 
 
 def page_of(
@@ -45,9 +47,9 @@ def page_of(
 ) -> Page:
     """Return the page of a program, from its processes that imported TensorFlow.
 
-    pid: the process to show; 0 for the busiest one. card: the GPU for a bound, `h100`.
-    began: seconds since the epoch at the program's start. processors_s: returns the processor seconds that
-    the lab has used so far; called after the rest of the page is built, so that they include building it.
+    pid: the process to show; 0 for the busiest one. card: data-sheet name of the GPU for the bound, such as
+    `h100`. began: seconds since the epoch at the program's start. processors_s: returns the processor seconds
+    that the lab has used so far. It is called last, to include the cost of building the page.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -129,12 +131,12 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
 
 
 def called(row: ProcessRow) -> str:
-    """Return the process's name, such as `process 4242 on gpu-07`."""
+    """Return a phrase that names the process, such as `process 4242 on gpu-07`."""
     return f"process {row.pid}" + (f" on {row.host}" if row.host else "")
 
 
 def functions(case: Case) -> tuple[FunctionRow, ...]:
-    """Return every tf.function by its code, most traced first."""
+    """Return one row per tf.function in the code, with the most frequently traced first."""
     groups: dict[tuple[str, int, str], list[int]] = {}
     for number, function in case.of.functions.items():
         groups.setdefault((*case.function_at(number), function.name), []).append(number)
@@ -175,7 +177,7 @@ def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
 
 
 def _emulated(of: Process) -> str:
-    """Return a clause that names the emulated GPUs, which are software for tests; "" if there are none."""
+    """Return a clause that names the GPUs that are emulated in software, for tests; "" if there are none."""
     rows = of.facts.physical if of.facts is not None else ()
     gpus = [name for name, _, product, _ in rows if Device(name, product).emulated]
     named = listed([name.replace("/physical_device:", "") for name in gpus])
@@ -183,8 +185,8 @@ def _emulated(of: Process) -> str:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Describe the devices that ran the step's ops, busiest first, and why a GPU did not; "" if none are
-    known.
+    """Describe which devices ran the step's ops, busiest first, and why no GPU ran some of them; "" if no
+    device is known.
     """
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
@@ -221,7 +223,7 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
-    """Describe how a program ended if it failed before its first step."""
+    """Describe the exit of a program that failed before its first step."""
     how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     return f"the program {how} before its first step"
 

@@ -15,21 +15,21 @@ Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras entry points that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-"""Kinds of time that only occur in a first call."""
+"""Kinds of time that occur only in a first call."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""A part of the program that no finding covers is reported if it takes at least this share of the program's
-time.
+"""If no finding covers a part of the program, the part is reported if it takes at least this share of the
+program's time.
 """
 
 
 @dataclass
 class Site:
-    """A call in user code: its line, the TensorFlow entry point that it calls, its seconds by kind.
+    """A call in user code: its line, the TensorFlow or Keras function that it calls, and its seconds by kind.
 
-    loop: the innermost loop around it, or around a call of its function. count, samples: number of calls, and
-    of samples in them; 0 if unknown.
+    loop: the innermost loop around the call or, if there is none, around a call of the enclosing function.
+    count, samples: number of calls, and number of samples passed to them; 0 if unknown.
     """
 
     file: str
@@ -47,12 +47,12 @@ class Site:
 
     @property
     def total_s(self) -> float:
-        """Seconds of all its calls together."""
+        """Total seconds of all calls from this site."""
         return sum(self.kinds.values())
 
     @property
     def overhead_s(self) -> float:
-        """Seconds of all its calls, excluding the work that only a first call does."""
+        """Total seconds of all calls from this site, excluding work that only a first call does."""
         return sum(took for kind, took in self.kinds.items() if kind not in ONCE)
 
 
@@ -74,7 +74,8 @@ def sites_of(case: Case) -> list[Site]:
 def calls_of_models(case: Case) -> list[Site]:
     """Return the lines that call a model outside a tf.function, with the seconds of the ops in these calls.
 
-    The code of a subclassed model is the user's own, so its ops belong to its lines, not to the call's.
+    If the model is subclassed, its ops run on lines of the user's own code, but are attributed to the line of
+    the outermost model call.
     """
     found: dict[Place, Site] = {}
     for (kind, stack, _, _), took in case.of.spent.items():
@@ -90,15 +91,17 @@ def calls_of_models(case: Case) -> list[Site]:
 
 
 def line_s(sites: Sequence[Site], site: Site) -> float:
-    """Return the seconds of a call site and of the rest of its line. A single call for all rows would need
-    the rest of the line only once.
+    """Return the seconds of a call site and of the rest of its line. With a single call for all rows, the
+    rest of the line would also run only once.
     """
     rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
     return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
 
 
 def loop_of(case: Case, stack: Sequence[Place]) -> Place:
-    """Return the innermost loop around the last of these lines, or around the call that leads to it."""
+    """Return the innermost loop around the last line of the stack or, if there is none, around one of its
+    callers.
+    """
     for file, line in reversed(stack):
         if found := source.loop(case.sources, file, line):
             return file, found
@@ -114,7 +117,7 @@ class Steps:
 
 
 def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
-    """Return the steps per call of each Keras method for which they are known."""
+    """Return the steps per call of each Keras method whose number of steps is known."""
     methods = {site.at: site.call for site in sites if site.call in METHODS}
     steps: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
@@ -130,7 +133,7 @@ def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """Keras functions that one line recreated in each iteration of a loop."""
+    """Keras functions that a line of code recreates in each iteration of a loop."""
 
     at: Place
     loop: Place
@@ -141,8 +144,8 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield the functions rebuilt in at least `least` iterations, with the seconds after the first
-    iteration.
+    """Yield the functions rebuilt in at least `least` iterations, with the seconds spent on rebuilding after
+    the first iteration.
     """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():
@@ -180,7 +183,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""What a call of each function does to a model, by the function's name."""
+"""Past participles for sentences about calls that build a model, by function."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:

@@ -1,4 +1,6 @@
-"""Finds places in the user's source that no event reports. Parses the source without running it."""
+"""Finds places in the user's source that the observer's events do not contain. Parses the source without
+running it.
+"""
 
 import ast
 from collections.abc import Container, Iterator, Mapping
@@ -81,7 +83,7 @@ def loop(sources: Mapping[str, str], file: str, number: int) -> int:
 
 @cache
 def _loops(text: str) -> list[tuple[int, int, int]]:
-    """Return each loop's own line, and the first and last line inside.
+    """Return the line of each loop, and the first and last line of its body.
 
     The result is cached, because a page needs it for hundreds of lines.
     """
@@ -109,7 +111,7 @@ def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    """Return the names that the loops around a line of that file assign in each iteration."""
+    """Return the names that the loops around a line assign in each iteration."""
     tree = tree_of(sources.get(file, ""))
     return {
         name.id
@@ -172,7 +174,8 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
     """Return the name of the innermost function around a line; "" if there is none.
 
-    Also "" if the line is in a loop of that function, because the function is then more than a step.
+    Also returns "" if the line is in a loop of that function, because such a function runs more than one
+    step.
     """
     begin, name = _around(sources, file, number)
     return name if loop(sources, file, number) < begin else ""

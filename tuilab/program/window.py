@@ -14,27 +14,30 @@ from tuilab.profile.xplane import HOST, XLine, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
-"""The runtime's event while a function waits for its batch, on any thread."""
+"""Name of the runtime's event that lasts while a function waits for a batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""The runtime's event for waiting for a batch in a graph's loop over a dataset, which the runtime turns into
-an iterator.
+"""Name of the runtime's event that lasts while a graph's loop over a dataset waits for a batch. The runtime
+executes such a loop as an iterator.
 """
 ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
 MOST_EVENTS = 15_000
-"""Number of events of a window that are examined, which takes 0.15 s. A step may have thousands."""
+"""Maximum number of events of a window to examine, which takes 0.15 s. A step may have thousands of
+events.
+"""
 LONG = 5.0
 """A step that is at least this many times as long as the median is assumed to contain other work, such as a
 validation.
 """
 SINGLE = "EagerExecute"
-"""The runtime's event for an op or function that Python launches."""
+"""Name of the runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Ops of one kind count as a loop if at least this share of the intervals between them contain the same ops.
+"""Ops of one type count as the iterations of a loop if the same ops run in at least this share of the
+intervals between them.
 """
 NEXT_OP = 200_000_000
-"""Maximum picoseconds to the next op in a loop whose Python does little more than launch ops."""
+"""Maximum picoseconds from one op to the next in a loop that does little more than launch ops."""
 
 Interval = tuple[int, int]
 
@@ -45,11 +48,10 @@ class Seen:
 
     loop: the times, in seconds, at which each step began and ended, if the steps are iterations of a loop of
     ops instead of calls. singles: number of ops per step that Python launches individually, outside any
-    tf.function; one_by_one: seconds per step from the first to the last op of each series of them; starting:
-    the part of these seconds in which no op computes. counts: how often each op runs per step. stages:
-    seconds per step for which each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`),
-    excluding its inputs. on_main: iterators that ran on the stepping thread. devices: share of the steps'
-    time in which a device computed.
+    tf.function. one_by_one: seconds per step spent in runs of such ops. starting: the part of these seconds
+    in which no op computes. counts: number of times each op runs per step. stages: seconds per step for which
+    each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`), excluding its inputs. on_main:
+    iterators that ran on the stepping thread. devices: share of the steps' time in which a device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
@@ -66,9 +68,9 @@ class Seen:
 
 
 def look(data: bytes, usual_s: float = 0.0) -> Seen:
-    """Read a window. Raises google.protobuf's DecodeError if the data is not a profile.
+    """Read a profiler window. Raises google.protobuf's DecodeError if the data is not a profile.
 
-    usual_s: seconds of a usual step, if known; a much longer step contained other work.
+    usual_s: typical seconds of a step, if known; much longer steps are assumed to contain other work.
     """
     recording = read(data)
     found = activity(_first_steps(recording.lines))
@@ -96,9 +98,9 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
-    """Return the events of the first steps, if there are too many events in all.
+    """Return the events of the first steps if the window has too many events, else all events.
 
-    Keeps the events of GPUs, which lag behind the steps that launched them.
+    Windows with GPU events are never cut, because these events lag behind the steps that launched them.
     """
     starts = sorted(event.start for line in lines for event in line.events)
     if len(starts) <= MOST_EVENTS or any(line.device != HOST for line in lines):
@@ -131,7 +133,7 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _singles(found: Activity) -> Iterable[Started]:
-    """Return ops and functions that Python launches, excluding those of an input pipeline."""
+    """Return the ops and functions that Python launches, except those of an input pipeline."""
     return (
         seen
         for seen in found.events
@@ -140,7 +142,8 @@ def _singles(found: Activity) -> Iterable[Started]:
 
 
 def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
-    """Return steps of a loop of ops: from one op to the next of its kind, if the ops in between are the same.
+    """Return the steps of a loop of ops. A step lasts from one op to the next of the same type, if the same
+    ops run in most of these intervals.
 
     If loops are nested, uses the outermost loop that repeats often enough.
     """
@@ -194,8 +197,8 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # Each moment counts as the first of these that applies: computing, by device; copies; waiting; or else
-    # the thread's own activity.
+    # Each moment belongs to the first part that applies: computing, by device; copies; waiting; else the
+    # thread's own activity.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -214,7 +217,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
 def _one_by_one(
     out: Seen, found: Activity, main: int, computing: list[Interval], within: list[Interval], steps: int
 ) -> None:
-    """Measure how long the stepping thread launches individual ops, and count them."""
+    """Measure the time that the stepping thread spends on launching individual ops, and count these ops."""
     functions = _union(
         (seen.event.start, seen.event.end)
         for seen in found.events
@@ -250,7 +253,7 @@ def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
 def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
     """Return a step's seconds by part.
 
-    Each part in `order` gets the time that earlier parts left, and Python gets the rest.
+    Each part in `order` gets the time that no earlier part covers, and Python gets the rest.
     """
     free, parts = [span], dict[str, float]()
     for name, intervals in order:
@@ -283,7 +286,7 @@ _NAMES = {
 }
 TRACING = "tracing and compiling"
 _OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
-"""Activities of the stepping thread. If several apply at once, the first one counts."""
+"""Activities of the stepping thread, highest priority first: if several overlap, the first one counts."""
 
 
 def _share_ops(
@@ -293,10 +296,10 @@ def _share_ops(
     steps: int,
     lengths: dict[str, int],
 ) -> None:
-    """Set each op's share of the computing time. Ops that run at the same time divide it among them.
+    """Set each op's seconds of computing time per step. Ops that run at the same time share the time equally.
 
-    lengths: how long each device computed within the steps. Devices other than the host lag behind the steps
-    that launched their ops, so their time in the whole window is used, in proportion.
+    lengths: how long each device computed within the steps. Other devices lag behind the steps that launched
+    their ops, so their ops are counted over the whole window and scaled to these lengths.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -323,7 +326,9 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked, excluding its inputs, whose time is part of its event."""
+    """Measure how long each iterator worked. Its event includes the time of its inputs, which is
+    subtracted.
+    """
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
@@ -358,7 +363,9 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return how much of the free time the taken intervals cover, and the intervals that remain free."""
+    """Return the part of the free time that the `taken` intervals cover, and the intervals that
+    remain free.
+    """
     total, left = 0, []
     for begin, end in free:
         at = begin
