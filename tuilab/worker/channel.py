@@ -22,7 +22,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 class Channel:
     """Writes events and reads request lines. Writing is safe from any thread.
 
-    outward, inward: translate the device names in a line that is sent, or in one that is received.
+    outward, inward: functions that translate the device names in a sent line and in a received line.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -89,7 +89,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. If the reader has exited, exits the process too, unless it must finish a run."""
+        """Write one event. If the reader has exited, this process exits too, unless it must finish a run."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:

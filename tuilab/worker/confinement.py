@@ -52,7 +52,9 @@ _PATHS = (
 
 
 def confined_scope() -> str:
-    """Return the scope to which this process is confined, as `confined_to` does; "" if it is not confined."""
+    """Return the scope to which this process is confined, in the format that `confined_to` returns; "" if it
+    is not confined.
+    """
     return os.environ.get(HELD, "")
 
 

@@ -116,7 +116,7 @@ class Context:
         self.turn.set()
 
     def was_cancelled(self, run: str) -> bool:
-        """Return True if a stop of that run was requested. Takes tens of nanoseconds."""
+        """Return True if a stop of the run was requested. Takes tens of nanoseconds."""
         return run in self._cancelled
 
     def check_question(self) -> None:
@@ -124,6 +124,6 @@ class Context:
         self.check(self.question)
 
     def check(self, run: str) -> None:
-        """Raise Cancelled if a stop of that run was requested."""
+        """Raise Cancelled if a stop of the run was requested."""
         if run in self._cancelled:
             raise Cancelled(run)

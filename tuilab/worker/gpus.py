@@ -59,8 +59,8 @@ class Gpus:
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return the GPUs that a new process must open to serve the request; empty if the current ones
-        suffice.
+        """Return the GPUs that a new process must open to serve the request; empty if this process has opened
+        all of them.
         """
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()

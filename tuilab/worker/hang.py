@@ -28,8 +28,8 @@ def children_s() -> float:
 
 
 class HangWatch(threading.Thread):
-    """While a run is measured, ends this process if it used no CPU time and sent no event for `HANG_S`.
-    Finished rounds are kept.
+    """While a run is measured, ends this process if it has used no CPU time and sent no event for `HANG_S`
+    seconds. Finished rounds are kept.
 
     A run that waits for its turn does not count as hanging. The watch counts its own checks rather than
     elapsed time, so that it does not end a process that was suspended and resumed.

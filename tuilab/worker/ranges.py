@@ -151,7 +151,7 @@ def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequenc
 
 
 def _may_count(spec: Any, name: str) -> bool:
-    """Return whether an input may hold ids or flags. Floats of rank 3 or more are taken for sequences or
+    """Return whether an input may hold ids or flags. Floats of rank 3 or more are assumed to be sequences or
     images.
     """
     rank = spec.shape.rank

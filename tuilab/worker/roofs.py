@@ -209,8 +209,8 @@ class _Arrays:
 
 
 def array_bytes(memory: int) -> int:
-    """Return the size of an array that a GPU with that memory needs much longer to read than TensorFlow
-    takes to start a call.
+    """Return an array size, in bytes, for measuring the bandwidth of a GPU with `memory` bytes. Reading such
+    an array takes much longer than starting a call.
 
     With arrays of 64 MiB, starting the call took an H100 120 µs, longer than the kernel.
     """

@@ -30,7 +30,7 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block in the mode whose turn it is; after the very first round, one block in each mode."""
+        """Time one block, in each mode in turn; after the first round, time one block in every mode."""
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 

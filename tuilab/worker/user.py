@@ -402,7 +402,7 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Return True if the return value contains a step to call, and not only results."""
+    """Return True if a function's return value contains a step to call, False if it contains only results."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 

@@ -21,7 +21,9 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Lowest descriptor to use here. Descriptors from this number on do not collide with the worker's."""
+"""Lowest descriptor number that this process uses. Descriptors from this number on do not collide with the
+worker's.
+"""
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64
 READY = b"ready"

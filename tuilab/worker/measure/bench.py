@@ -92,7 +92,7 @@ class Reporter:
         self._unpainted = False
 
     def say(self, *events: Event) -> None:
-        """Send the buffered events, then these, at once."""
+        """Send the buffered events and then the given events, without delay."""
         for event in events:
             self._hold(event)
         self.flush()

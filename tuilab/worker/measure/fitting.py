@@ -127,7 +127,7 @@ def _with(model: ModelInfo, found: list[Fit]) -> ModelInfo:
 
 
 class Tried(NamedTuple):
-    """A batch, the bytes at the peak of its call, and the bytes that it holds between calls."""
+    """A batch size, the peak bytes of a call with it, and the bytes held between calls."""
 
     batch: int
     peak: int
@@ -146,7 +146,7 @@ def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
 
     A line from the weights to a peak bounds the bytes per example from above, because a peak also contains
     memory that does not grow with the batch (copies of weights), and chunks of up to twice a tensor's size.
-    So a line between two peaks may be too flat or too steep; it is used only if a third peak is on it.
+    So a line between two peaks may be too flat or too steep. It is used only if a third peak lies on it.
     """
     base = weights(tried)
     slope = min((each.peak - base) / each.batch for each in tried)
@@ -228,8 +228,8 @@ class _Search:
         return _fit(self._arm.device, self._arm.variant, batch, self._batch.high, self._limit, source)
 
     def _try(self, batch: int) -> Tried | None:
-        """Call the model twice with this batch and return the memory that it took on the device; None if it
-        did not fit.
+        """Call the model twice with a batch of this size and return the device memory that the calls took;
+        None if the batch did not fit.
         """
         bench, memory = self._bench, self._tf.config.experimental
         bench.check()

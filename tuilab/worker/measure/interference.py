@@ -34,10 +34,10 @@ def work() -> int:
 
 
 class Canary:
-    """Runs a short fixed computation before and after each round. A time more than 5% off the usual one marks
-    the round as disturbed.
+    """Runs a short fixed computation before and after each round. If its time differs from the usual time by
+    more than 5%, the round is marked as disturbed.
 
-    Each sample is the fastest of three tries. This ignores a single interruption, which a block survives as
+    Each sample is the fastest of three tries. This ignores a single interruption, which only makes one block
     an outlier, but detects a change of processor speed. The usual time is the median of the last 25 accepted
     samples, so a lasting change is reported for a while and then accepted.
     """
@@ -52,8 +52,8 @@ class Canary:
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Take a sample after a round. Returns the slower of the samples around the round, and whether either
-        had changed.
+        """Take a sample after a round. Returns the slower of the samples taken before and after the round,
+        and whether either of them shows a changed speed.
         """
         before, self._before = self._before, self._sing()
         around = (before, self._before)
@@ -74,7 +74,9 @@ class Canary:
 
 
 SHORTEST_S = 0.2
-"""Shortest interval to judge, in seconds. For a shorter one, the kernel's 10 ms ticks are too coarse."""
+"""Minimum interval, in seconds, for measuring the load. In a shorter interval, the kernel's 10 ms ticks are
+too coarse.
+"""
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -125,7 +127,7 @@ def read_counters() -> Counters:
 
 
 def pressure_since(before: Counters) -> Pressure | None:
-    """Return the growth of the counters since `before`; None if the interval is too short to judge."""
+    """Return the growth of the counters since `before`; None if the interval is shorter than `SHORTEST_S`."""
     now = read_counters()
     if now.at - before.at < SHORTEST_S:
         return None
@@ -165,13 +167,11 @@ class HostWatch:
         self._first, self._before = 0, read()
 
     def start(self, index: int) -> None:
-        """Start a window at the round with that index, and discard an unfinished window."""
+        """Start a window at round `index`, and discard an unfinished window."""
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End the round with that index. song: the slower of the canary's samples before and
-        after the round.
-        """
+        """End round `index`. song: the slower of the canary's samples before and after the round."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)

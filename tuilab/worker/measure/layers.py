@@ -36,7 +36,7 @@ _UPDATES = (
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
-"""A scope with at least this share of the arithmetic is taken for the whole model, not for a layer."""
+"""Share of the arithmetic from which a scope counts as the whole model instead of a layer."""
 
 
 class Layers:

@@ -60,8 +60,8 @@ class SizesMemory:
             self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
-        """Return why that size does not fit into memory; "" if it fits, or if there are too few measurements
-        to predict it.
+        """Return why the size does not fit into memory; "" if it fits, or if there are too few measurements
+        for a prediction.
 
         Memory is assumed to grow as a power of the size, fitted to the two largest known sizes.
         """

@@ -59,8 +59,7 @@ LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "pu
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """Yield how the time of the arm's calls is split, what measuring it cost, and the layers of a model's
-    graph.
+    """Yield the phases of the arm's calls, the cost of measuring them, and the layers of a model's graph.
 
     A block of calls is profiled as it is timed; Python's own time is measured separately. For a call that
     cannot be profiled, copies are timed separately, and an empty call of the same kind measures the launch
@@ -166,10 +165,10 @@ def account_of(
 
 
 def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
-    """Return, for each of some calls, the seconds in Python code outside TensorFlow and Keras.
+    """Make several calls and return, for each, the seconds in Python code outside TensorFlow and Keras.
 
-    Includes other libraries that this code calls. Traces every Python function call and stops the clock while
-    a TensorFlow function is innermost.
+    Includes the time in other libraries that this code calls. Traces every Python function call, and stops
+    the clock while the innermost running function belongs to TensorFlow or Keras.
     """
     clock = OwnClock(_folders(tf))
     calls, spent, begun = 0, [], time.perf_counter()
@@ -193,9 +192,10 @@ def _folders(tf: Any) -> tuple[str, ...]:
 
 
 class OwnClock:
-    """Runs while Python executes code outside these folders.
+    """A clock that runs only while Python executes code outside `folders`.
 
-    A library function belongs to its caller. User code that TensorFlow calls back counts as the user's own.
+    Time in a library outside these folders counts for the code that calls the library. If TensorFlow calls
+    back user code, the clock runs.
     """
 
     def __init__(self, folders: tuple[str, ...]) -> None:
@@ -205,7 +205,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return the seconds that Python code outside these folders takes in one call."""
+        """Return the seconds of one call during which Python executes code outside `folders`."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)
@@ -232,7 +232,9 @@ class OwnClock:
             self._since = time.perf_counter_ns()
 
     def _is_own(self, file: str) -> bool | None:
-        """Return whether the code is the user's own; None for a library, which belongs to its caller."""
+        """Return whether a file is the user's own code; None for a library, whose time counts for its
+        caller.
+        """
         if file not in self._whose:
             theirs = file.startswith(self._folders)
             self._whose[file] = False if theirs else None if file.startswith(LIBRARIES) else True

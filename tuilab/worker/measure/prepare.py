@@ -32,8 +32,8 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Share of the free memory that arms may use. The rest is for the system, and for memory that a workload uses
-in excess of its estimate.
+"""Share of the free memory that arms may use. The rest is left for the system, and for workloads that use
+more memory than they estimate.
 """
 
 _GROUP = Path("/sys/fs/cgroup")
@@ -87,7 +87,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Return a description of the mismatch if another device than the requested one computed; "" otherwise.
+    """Return a description of the mismatch if a device other than the requested one computed; "" otherwise.
 
     why: the reason, if known.
     """
@@ -167,7 +167,7 @@ inspected.
 def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and observe which device computes.
 
-    Raises Unavailable if another device than the requested one computes; passes on any error of the workload.
+    Raises Unavailable if a device other than the requested one computes; passes on any error of the workload.
     Closes the case before it raises.
     """
     bench.progress("building", arm=arm.id)
@@ -324,7 +324,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes. If they belong to a model's graph, add each node's layer."""
+    """Return the nodes, with the layer of each added if they belong to a model's graph."""
     try:
         counted = of_model(bench, cell)
     except Exception:  # the error is reported when the arm's work is counted

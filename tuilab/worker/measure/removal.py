@@ -37,7 +37,9 @@ _HANDLES = ("resource", "variant")
 def with_savings(
     bench: Bench, cell: TimedArm, account: Account, layers: Sequence[LayerWork]
 ) -> tuple[LayerWork, ...]:
-    """Return the layers; those whose share the profile leaves open by more than 5 points are measured."""
+    """Return the layers. Measures the saving of each layer whose share of the call is uncertain by more than
+    5 percentage points in the profile.
+    """
     wide = {layer.name: layer for layer in layers if _width(layer, account) > TOLD / 2}
     ends, done = time.monotonic() + ARM_S, dict[str, LayerWork]()
     for name, layer in sorted(wide.items(), key=lambda item: -_width(item[1], account)):
@@ -139,8 +141,8 @@ def removed(
 
 @dataclass(frozen=True)
 class _Border:
-    """The ops of a layer that others read, each with the outer ops that it waits for; and the tensors that
-    the layer reads.
+    """The border of a layer. results: the layer's ops whose outputs other ops read, each with the names of
+    the ops outside the layer that it depends on. reads: the tensors from outside that the layer reads.
     """
 
     results: Mapping[Any, Collection[str]]
@@ -149,8 +151,8 @@ class _Border:
     """Names of the layer's ops."""
 
     def passed(self, op: Any) -> str:
-        """Return the name of the only tensor that the layer reads if the op's output, the layer's only
-        result, has the same shape and dtype; "" otherwise.
+        """If the layer reads a single tensor, and the output of `op` is its only result and has the same
+        shape and dtype, return the name of this tensor; "" otherwise.
         """
         if len(self.results) != 1 or len(op.outputs) != 1 or len(self.reads) != 1:
             return ""
@@ -175,7 +177,7 @@ class _Border:
 
 
 def _before(op: Any, within: Collection[str], reads: Collection[str]) -> set[str]:
-    """Return the names of the outer ops whose results this op of the layer needs."""
+    """Return the names of the ops outside the layer that an op of the layer depends on."""
     waiting, seen, found = [op], set[str](), set[str]()
     while waiting:
         op = waiting.pop()
@@ -187,10 +189,10 @@ def _before(op: Any, within: Collection[str], reads: Collection[str]) -> set[str
 
 
 def without(definition: Any, border: _Border) -> Any:
-    """Return the graph without the layer's ops. Those that others read return what they are fed, as soon as
-    the layer's inputs are known: otherwise the ops before and after the layer would run at the same time.
-    A result with the shape of the layer's input is replaced by that input, because TensorFlow merges ops
-    across the gap, such as the transposes of two recurrent layers.
+    """Return the graph without the layer's ops. An op whose result other ops read is replaced by a fed value,
+    which waits for the layer's inputs: otherwise, the ops before and after the layer would run at the same
+    time. A result with the shape of the layer's input is replaced by that input, because TensorFlow merges
+    ops across the gap, such as the transposes of two recurrent layers.
     """
     results = {op.name: (op, before) for op, before in border.results.items()}
     short = type(definition)(library=definition.library, versions=definition.versions)

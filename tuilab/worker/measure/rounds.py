@@ -12,8 +12,8 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
-    """Return, for each arm, after how many rounds its next turn comes, so that `rounds` rounds fit into the
-    limit.
+    """Return, for each arm, the number of rounds from one of its turns to the next, such that `rounds` rounds
+    fit into the limit.
 
     costs: seconds of one block of each arm. If running all arms in every round would exceed `limit_s`, the
     time is shared max–min fair (water-filling): cheap arms keep all of their `rounds` turns, and expensive
@@ -114,7 +114,9 @@ class RoundRobin:
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
-        """Let the other workers take their turns. Their time does not count here."""
+        """Let the other workers take their turns. The time that they take does not count towards this
+        worker's limit.
+        """
         before, begun = interference.read_counters(), self._bench.stopwatch.now()
         self._bench.wait_for_turn()
         self._counted = self._counted.without(before, interference.read_counters())

@@ -91,7 +91,7 @@ def measure(context: Context, request: Request) -> None:
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
     """Return True if roofs (hardware limits) must be measured: a device has none, or the machine was busy
-    when they were measured and is quiet now.
+    when its roofs were measured and is quiet now.
 
     Roofs that an arm of the run exceeded are treated as if measured on a busy machine (at `QUIET`).
     """

@@ -100,8 +100,8 @@ class Stopwatch:
     def split(self, call: Callable[[], object]) -> tuple[float, float]:
         """Return the seconds until one call returned, and until its work was done.
 
-        On a GPU, the first is the time to enqueue the work. If ops run in the caller's thread, both are
-        equal.
+        On a GPU, the first figure is the time to enqueue the work. If the ops run in the caller's thread, the
+        two figures are equal.
         """
         self.sync()
         begun = self._clock()

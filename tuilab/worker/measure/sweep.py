@@ -27,8 +27,8 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time for every point of a sweep except the first. By then the process is warm,
-and only the function is new.
+"""Share of the usual warm-up time for every point of a sweep except the first. After the first point, the
+process is warm, and only the function is new.
 """
 WARM_CPU = 0.5
 """Share of the warm-up time for a CPU, which reaches its full clock rate within milliseconds; a GPU takes up
@@ -134,8 +134,8 @@ class _Point:
         )
 
     def _report_warmup(self, cell: TimedArm, per_call_s: float) -> None:
-        """Report the warm-up no more often than rounds. Its first block is reported at once, so that moving a
-        slider has a visible effect.
+        """Report the warm-up, but no more often than rounds are reported. Its first block is reported at
+        once, so that moving a slider has a visible effect.
         """
         self._warming.append(per_call_s)
         reporter = self._bench.reporter
@@ -198,10 +198,8 @@ class _Point:
 
 
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
-    """Return the arms to measure first (one graph arm per device), and the others.
-
-    The first arms already answer the question whether the GPU is faster. A preset may have fifty arms, and
-    each takes a second or more to build.
+    """Return the arms to measure first (one graph arm per device), and the other arms. The first arms already
+    show whether the GPU is faster. A preset may have fifty arms, and each takes a second or more to build.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -214,15 +212,16 @@ BUDGETS = 4
 """Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is added.
+"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is
+added.
 """
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
     """Measure every point, then refine. A failing point or arm does not stop the others. Raises Cancelled.
 
-    limit_s: seconds for the rounds of one point. A sweep has four times as much for all points, split evenly;
-    unused time passes to later points.
+    limit_s: seconds for the rounds of one point. All points of a sweep together get four times this limit,
+    split evenly; unused time passes to later points.
     """
     sweep = bench.request.sweep
     # Refine only in a single process that measures all points: several workers would choose different sizes,

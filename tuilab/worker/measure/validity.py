@@ -41,7 +41,7 @@ OF_A_STRING = 100.0
 OF_UNKNOWN = 32
 """Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""Minimum share of the work that was merged for a caveat to be reported."""
+"""Minimum share of the work in merged (duplicate) ops at which a caveat is reported."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -225,7 +225,7 @@ def refusal(name: str) -> str:
 
 @contextmanager
 def watched(tf: Any) -> Iterator[Watch]:
-    """Watch the calls made inside the context. The watching costs microseconds, so do not use it in a timed
+    """Watch the calls made inside the context. Watching costs microseconds, so do not use it in a timed
     block.
     """
     from tensorflow.python.framework import (

@@ -73,8 +73,8 @@ WINDOW = 200
 LAST = 5
 FIRST, AT_ONCE = 8, 0.05
 MAD, MEDIAN_ERROR = 1.4826, 1.2533
-"""Ratios for a normal distribution: standard deviation to median absolute deviation, and standard error of
-the median to that of the mean.
+"""Two ratios of a normal distribution: its standard deviation to its median absolute deviation, and the
+standard error of the median to the standard error of the mean.
 """
 
 
@@ -95,7 +95,8 @@ def warm_up(
     (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
     `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. tell: receives the
     seconds per call of every block. settles_in: number of calls after which the arm is known to be steady; 0
-    if only its timings can show when it is steady. Raises the errors of `check`, `tell` and the call.
+    if that number is unknown and only the timings can show it. Raises the errors of `check`, `tell` and the
+    call.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
@@ -119,7 +120,7 @@ def warm_up(
         ):
             warm = True
             break
-    if settles_in and not warm:  # that many calls would have exceeded the time limit
+    if settles_in and not warm:  # `settles_in` calls would have exceeded the time limit
         warm = steady(samples, visits[-1], limit_s)
     # Use several blocks, because any single block may have been interrupted. These times determine how often
     # each arm gets a turn.

@@ -136,8 +136,8 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work, with the FLOP that the workload declares for the
-    arm's variant.
+    """Return the event that reports the work, including the FLOP that the workload declares for the arm's
+    variant.
     """
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
@@ -165,7 +165,7 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
 def work_of(found: Counted, *, compiled: bool = False) -> Work:
     """Return the count as a call's work. If some ops stay on the CPU, `gpu` holds the work of the others.
 
-    compiled: by XLA, which needs no TensorFlow kernel.
+    compiled: True if XLA compiled the call, and no TensorFlow kernel is needed.
     """
     stays = () if compiled else found.stays()
     work = msgspec.structs.replace(_work_of(found), stays=stays)

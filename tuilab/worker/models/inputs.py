@@ -74,7 +74,9 @@ def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, 
 
 
 def limit_of(error: Exception) -> int:
-    """Return the exclusive upper limit of an op's integers from its error message; 0 if it names none."""
+    """Return the exclusive upper limit of an op's integers from its error message; 0 if the message contains
+    none.
+    """
     match = _RANGE.search(str(error))
     return max(1, int(match[1])) if match else 0
 
@@ -95,7 +97,9 @@ class Made:
         self._random = np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
-        """Draw an array. hint: a Range, or the maximum of floats. largest: set integers to their limit."""
+        """Draw a random array. hint: a Range, or the maximum of floats. largest: set every integer to the
+        largest valid value.
+        """
         np = self._np
         taken = hint if isinstance(hint, Range) else Range()
         if dtype == "string":
@@ -205,8 +209,8 @@ class Given:
         self.most: dict[str, int] = {}
         """Maximum size of each dimension except the batch, in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
-        """For each dimension, the minimum size that works, and the factor of which each size must be a
-        multiple. The factor is 0 if no larger size works.
+        """For each dimension, the minimum size that the model accepts, and the factor of which each size must
+        be a multiple. The factor is 0 if the model accepts no larger size.
         """
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
@@ -321,7 +325,7 @@ class Given:
             return here, 0
         low, high = 1, here // of
         while low < high:
-            # By far the most likely case: the minimum is also the factor.
+            # Try 1 first: in most models, the minimum size is also the factor.
             middle = 1 if low == 1 and high == here // of else (low + high) // 2
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of

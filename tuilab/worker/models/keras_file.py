@@ -290,8 +290,8 @@ def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and the reason why the file's compile configuration could not be restored. lost: a
-    known reason not to try to restore it.
+    """Return the model, and the reason why the file's compile configuration could not be restored. lost: if
+    not "", the reason for not trying to restore it.
     """
     load = _keras().models.load_model
     if not lost:
@@ -367,7 +367,9 @@ def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _set(model: Any, loaded: Any) -> None:
-    """Copy the other model's weights one by one, because copying all at once would double the memory."""
+    """Copy the weights of `loaded` into `model` one by one, because copying all at once would double the
+    memory.
+    """
     taken, there = len(model.weights), len(loaded.weights)
     if taken != there:
         raise InputError("weights", there, f"the {taken} that the layers take")

@@ -68,7 +68,7 @@ def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> 
             for shape, item in made
         ]
         if training:
-            # Adam keeps two numbers per weight, in addition to the gradient.
+            # The factor 4: the weights, their gradients, and two numbers per weight that Adam keeps.
             return 4 * weights + 2 * sum(each)
         return weights + 2 * max(each, default=0)
 

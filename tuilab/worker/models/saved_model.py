@@ -188,8 +188,8 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that the captured call's batch size is measured with a different graph from all other
-    batch sizes.
+    """Return a note that the captured call's batch size is measured with its own graph, and all other batch
+    sizes with another one.
     """
     return (
         f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "

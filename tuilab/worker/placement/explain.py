@@ -76,8 +76,8 @@ def _dtype(tf: Any, text: str) -> str:
 
 
 def _forced_response(tf: Any, kernels: OpKernels, dtype: str) -> str:
-    """Return TensorFlow's response if `dtype` is forced onto the GPU; if "", the first dtype that the op
-    accepts.
+    """Return TensorFlow's response if `dtype` is forced onto the GPU; if `dtype` is "", the first dtype that
+    the op accepts is used.
     """
     preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
     chosen = dtype or next(iter(preferred), "float32")

@@ -112,8 +112,8 @@ def _python(name: str) -> str:
 
 
 def _informative_line(message: str, op: str) -> str:
-    """Return the informative line of an error, without node names: the placer's own line, or else the last
-    line before the node name.
+    """Return the most informative line of an error, without node names: the line from TensorFlow's placer, or
+    else the last line before the node name.
 
     Drops the lists of registered devices and kernels that follow if a kernel is missing.
     """
@@ -136,8 +136,8 @@ def _informative_line(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the last line of an error that the op's own checks raised; "" if the error is caused by the way
-    this probe calls the op.
+    """Return the last line of an error that the op's own checks raised; "" if the error only results from the
+    way in which this module calls the op.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[-1] if lines else ""

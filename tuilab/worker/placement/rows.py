@@ -29,8 +29,8 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 class Row:
     """A row of the log.
 
-    runs: True if the call dispatches this op or its graphs contain it. works: True if it computes rather than
-    only passing data on. pipeline: True if it belongs to a function passed to tf.data. would: the forecast
+    runs: True if the call dispatches this op or its graphs contain it. works: True if it computes; False if
+    it only passes data on. pipeline: True if it belongs to a function passed to tf.data. would: the forecast
     for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
     """
 
@@ -153,9 +153,8 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up. If the optimiser replaced it with a CPU-only op, this is the original op.
-
-        If several ops were merged, this is the first op that no GPU would run, or else the last op.
+        """Return the op to look up: the original op if the optimiser replaced it with a CPU-only op; of
+        several merged ops, the first one that no GPU would run, or else the last one.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

@@ -26,7 +26,7 @@ LONG_S = 0.1
 BESIDE_S, BESIDE = 0.2, 3
 """Limits for the unprofiled blocks that are timed before the profiled block: seconds and number.
 
-The same limits apply after it.
+The same limits apply to the blocks after it.
 """
 
 

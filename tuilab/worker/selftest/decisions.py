@@ -53,9 +53,7 @@ class Noise:
         return statistics.median(known) if known else None
 
     def detection_rate(self, difference: float) -> float | None:
-        """Return the share (0 to 1) of these runs that detect a difference of that size if it is added to one
-        side.
-        """
+        """Return the share (0 to 1) of these runs that detect `difference` if it is added to one side."""
         if not self.runs:
             return None
         made = [({i: s * (1 + difference) for i, s in a.items()}, b) for a, b in self.runs]
@@ -63,8 +61,8 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """Return how many seconds a run must take to detect a difference of that size. Noise falls with the
-        square root of the duration.
+        """Return how many seconds a run must take to detect `difference`. Noise falls with the square root of
+        the duration.
         """
         least = self.least()
         return None if least is None else self.run_s * max(1.0, (least / difference) ** 2)

@@ -96,7 +96,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
     }
     wanted = set(asked.only or NAMES)
     if wanted & {"slowdown", "least-difference"}:
-        wanted.add("a-a")  # these checks need the noise that this one measures
+        wanted.add("a-a")  # the other checks need the noise that the check `a-a` measures
     return {name: made[name] for name in NAMES if name in wanted}
 
 
