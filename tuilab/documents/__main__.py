@@ -23,9 +23,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def describe_value(value: Value | None) -> str:
-    """Describe a value in a few words: `float32[64, ?]`, `region 2`, or `?` and the reason why it
-    is unknown.
-    """
+    """Describe a value in a few words: `float32[64, ?]`, `region 2`, or `?` and why it is unknown."""
     match value:
         case None:
             return ""
@@ -49,7 +47,7 @@ def describe_value(value: Value | None) -> str:
 
 
 def describe_event(event: TraceEvent) -> str:
-    """Describe an event in one line: kind and name, arguments, result, and count."""
+    """Describe an event in one line: kind and name, arguments, result, and number of repetitions."""
     given = ", ".join(f"{name}={describe_value(value)}" for name, value in event.arguments.items())
     result = f" → {describe_value(event.result)}" if event.result is not None else ""
     place = event.place

@@ -20,7 +20,7 @@ _ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
-# Number of lines around a timing that are searched for words.
+# Maximum number of lines around a timing that are searched for words about its purpose.
 _NEAR = 160
 
 
@@ -56,7 +56,7 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """The timings whose result the example uses, with the decisions about them; `judge.decide` sets them."""
+    """The timings whose result the example uses, as decided by `judge.decide`."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
     """All timings of the document, including those whose result is never used."""
 
@@ -153,7 +153,7 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """True if the code imports another model library, so that its calls may not be TensorFlow's."""
+        """True if the code imports another model library, to which its calls may belong."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 

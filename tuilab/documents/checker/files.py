@@ -21,7 +21,7 @@ from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
-# File types checked in a folder; others must be named.
+# File types that are checked in a folder. The user must name files of other types.
 SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
 # A file in a folder is about TensorFlow only if it contains one of these words.

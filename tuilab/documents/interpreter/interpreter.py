@@ -344,9 +344,7 @@ class Interpreter:
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Record a duration that the code does not compute itself: it passes two clock readings to an unknown
-        call.
-        """
+        """Record a duration that an unknown call computes from two clock readings."""
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             time = self.region(*readings)

@@ -47,7 +47,7 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 
 
 def unread(module: Module, name: str, line: int) -> Value:
-    """Return a value for a binding that cannot be read. Only its name is known, as for a library."""
+    """Return a value for a binding that cannot be read. As with a library, only its name is known."""
     if module.name in _LIBRARIES or module.name in _SHORT:
         return Unknown(f"{module.name} binds no {name}", line)
     return Api(f"{module.name}.{name}")
@@ -94,5 +94,7 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Return the statements of a module. Documents that import the same version of it share them."""
+    """Return the statements of a module. Documents that import the same version of a module share its
+    statements.
+    """
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

@@ -64,7 +64,7 @@ _OUTSIDE = {
     "tf.__version__": "it depends on the installed TensorFlow version",
     "np.__version__": "it depends on the installed NumPy version",
 }
-# The recorded name for calls of a loaded SavedModel, or of its functions.
+# The name recorded for calls of a loaded SavedModel, or of its functions.
 SAVED = "a SavedModel"
 # Methods of Keras models that train or predict, on a data set or on one batch.
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
@@ -87,7 +87,7 @@ LEFT = {
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
 
 
-# The location of Keras inside TensorFlow's own packages.
+# The prefix of Keras and TensorFlow inside TensorFlow's own package.
 _PRIVATE = "tensorflow.python."
 
 

@@ -155,7 +155,9 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method of a TFLite interpreter. It computes in `invoke()`; its output is a copy."""
+    """Evaluate a method of a TFLite interpreter. The interpreter computes in `invoke()`, and its output is a
+    copy.
+    """
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))

@@ -455,8 +455,8 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate the making of a tensor from a value: create it, copy it from the host, or return the same
-    tensor under a new name.
+    """Evaluate a call that makes a tensor from a value: it creates the tensor, copies it from the host, or
+    returns the same tensor under a new name.
     """
     value = args.get("value", "initial_value", "input", "0")
     second = args.get("1")
@@ -508,8 +508,8 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate the making of an array from a list, or from a tensor after waiting for it. Measured times
-    remain measured times.
+    """Evaluate a call that makes an array from a list, or from a tensor after waiting for the tensor.
+    Measured times in a list remain measured times.
     """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":

@@ -139,7 +139,7 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 def _read_uncalled(interpreter: Interpreter) -> None:
     """Interpret uncalled functions as a caller might call them, in the example that defines them.
 
-    A function that others mention comes last, and only if it is still uncalled then.
+    A function that other functions mention comes last, and only if none of them has called it.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:

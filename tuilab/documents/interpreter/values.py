@@ -317,7 +317,7 @@ class Scoped(Value):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject(Value):
-    """A library object whose state matters: a decorator that waits for its function, or a Timer.
+    """A library object whose state matters, such as a Timer, or a decorator that has no function yet.
 
     kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: depends on the kind.
     """

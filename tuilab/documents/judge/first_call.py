@@ -21,7 +21,8 @@ MANY_RUNS = 50_000
 # mean, which is not.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-# Names of objects that may collect samples. The code adds a time, a benchmark's result or a list to them.
+# Finds the names of objects that may collect samples: the code adds a time, a benchmark's result or a list to
+# them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -170,7 +171,7 @@ _MEANT = re.compile(
     r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
-# Words that number the calls, which shows the cost of each one.
+# Words that number the calls, so that the output shows the cost of each call.
 _NUMBERED = re.compile(
     r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
 )

@@ -94,8 +94,8 @@ def _preset(
 def arms(found: Found) -> ArmSelection:
     """Return the arms that the code runs.
 
-    Properties that the code does not determine stay open. For example, without a device scope, any device may
-    be used.
+    Properties that the code does not determine stay unrestricted. For example, without a device scope, any
+    device may be used.
     """
     devices: tuple[str, ...] = ("CPU", "GPU")
     if found.devices and not found.anywhere and found.workload != "pingpong":

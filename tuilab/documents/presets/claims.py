@@ -62,8 +62,7 @@ _ORDER = re.compile(r"\borders? of magnitude\b", _FLAGS)
 _ABOUT = re.compile(r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈", _FLAGS)
 _AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
 ABOUT = 0.8
-"""The share of an approximate factor at which the claim still holds: eight times is enough for "about ten
-times".
+"""Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten times".
 """
 _WAITS = re.compile(
     r"\b(?:input|pipeline|data loading|preprocess\w*|cpu)\b[^.;]{0,90}\bbottleneck|\bstarv\w+|\bidle\b"
@@ -83,9 +82,7 @@ _AS_GRAPH, _AS_EAGER, _AS_XLA = (ArmPattern(mode=mode) for mode in ("graph", "ea
 
 
 def claims(example: Example, workload: str) -> tuple[Claim, ...]:
-    """Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten
-    times".
-    """
+    """Return the claims about this workload in the prose near the example, each with its sentence."""
     found: dict[str, Claim] = {}
     for sentence in _near(example):
         for text, condition in _read(sentence, workload):

@@ -30,8 +30,8 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError:
         pass
     text = data.decode("utf-8", "replace")
-    # UTF-8 text with a few invalid bytes has other valid multi-byte characters; Windows-1252 text has hardly
-    # any.
+    # UTF-8 text with a few invalid bytes also contains valid multi-byte characters. Windows-1252 text
+    # contains hardly any.
     bad = text.count("\ufffd")
     good = sum(1 for c in text if ord(c) > 127) - bad
     return _lines(text if good >= bad else data.decode("cp1252", "replace"))

@@ -10,7 +10,7 @@ MOST_NOTES = 20
 NOT_PYTHON = "not Python"
 # For a syntax error, Python shows a line from the file with this name, so such a file must not exist.
 NOWHERE = "/dev/null/document"
-# A word or symbol; each gives about two nodes in the syntax tree.
+# A word or symbol; each yields about two nodes in the syntax tree.
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
@@ -59,7 +59,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
 
 
 _CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)\s*:")
-# Longer lines stay as they are.
+# Maximum number of characters in a line that is converted.
 _LONGEST = 400
 
 

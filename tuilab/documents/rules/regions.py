@@ -476,7 +476,7 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
     trained = measured and all(event.kind == "train" for event in events if _measures(event))
     # A time that is labelled as training should not include testing.
     fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
-    # Work inside a time that is subtracted is not part of the result.
+    # Work in a time that the code subtracts is not part of the result.
     less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
     models = any(e.kind == "build" and e.name in _MODELS for e in events)
     called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
