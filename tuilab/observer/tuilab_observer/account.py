@@ -153,7 +153,7 @@ class Account:
         idle = took - in_calls - (ran - self._ran) - (delayed - self._delayed) > took / 2
         self._ran, self._delayed = ran, delayed
         soon = not late and not in_calls and self._late < SOON_S
-        # Between calls, the thread may have slept in an op on another line than this one.
+        # The thread may have slept between calls, in an op on another line than the sampled one.
         still = not in_calls or row[1] == self._row_before[1]
         if plain and still and self._waits(soon, idle):
             # The end of a loop over a dataset waits for the threads of its pipeline.

@@ -100,8 +100,8 @@ class Functions:
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
         if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
-            # The program creates this function again every call or two, so count each new one as the one that
-            # was reported last.
+            # The program creates this function again every call or two, so count each new function as the one
+            # reported last.
             number = alike[-1] if alike else number - 1
             self.known[number] = weakref.ref(function)
             self.remade[number] = made[0]

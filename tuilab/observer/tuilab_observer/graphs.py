@@ -160,7 +160,7 @@ def reached(function: Any) -> list[Any]:
 
 
 def without_cudnn(function: Any) -> list[list[str]]:
-    """Return name, class and reason for each LSTM and GRU layer in reach whose settings exclude cuDNN."""
+    """Return name, class and reason for each reachable LSTM and GRU layer whose settings exclude cuDNN."""
     out = []
     for layer in reached(function):
         cell, kind = getattr(layer, "cell", None), type(layer).__name__

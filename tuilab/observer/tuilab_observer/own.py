@@ -90,8 +90,7 @@ class Thread:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        # Block all signals in the new thread: threads of the program must receive them, because they may be
-        # waiting for them.
+        # Block all signals in the new thread, because threads of the program may be waiting for them.
         before = Own.mask(signal.SIG_BLOCK, Own.signals())
         try:
             Own.start_thread(self._whole, ())
