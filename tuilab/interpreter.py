@@ -22,7 +22,9 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""Seconds for an interpreter to describe itself. On a network disk, the first start may take seconds."""
+"""Time limit in seconds for an interpreter to describe itself. On a network disk, the first start may take
+seconds.
+"""
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
 """Maximum number of bytes that the interpreter may print, and seconds between two checks."""
 OWN = "."
