@@ -67,7 +67,7 @@ class Checker:
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:
-        """Stop the current measurement; the preset's statements then get no verdict."""
+        """Stop the current measurement. The statements of its preset get no verdict."""
         self._stopped = True
         self._lab.stop()
 

@@ -82,7 +82,9 @@ class SavedRuns:
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Return a request that continues a saved run; its events are saved into the same run."""
+        """Return a request that continues a saved run. The events of the continuation are saved in the same
+        run.
+        """
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 

@@ -143,7 +143,7 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Return the settings with several parameter values changed. Raises the errors of `with_value`."""
+        """Return the settings with the given parameter values. Raises the errors of `with_value`."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 

@@ -191,7 +191,7 @@ class Several(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """True if a step of the chosen program can be captured from here."""
+        """True if a step of the chosen program can be captured from this screen."""
         return self._one.catches
 
     @property

@@ -75,7 +75,7 @@ def can_try(finding: Bottleneck) -> bool:
 
 
 def refusal(finding: Bottleneck, page: Page) -> str:
-    """Explain why the change does not apply to the program as it is; "" if it does.
+    """Explain why the change cannot be applied to the program in its current form; "" if it can.
 
     Tracing a step that runs op by op would run its Python code once more and repeat its side effects.
     """

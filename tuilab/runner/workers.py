@@ -61,8 +61,8 @@ class Workers:
         raise NotImplementedError
 
     def add(self, name: str) -> HostRunner:
-        """Return the worker with that name, creating it if needed. It starts with `start` or with its first
-        run.
+        """Return the worker with that name, creating it if needed. The worker starts when `start` is called
+        or its first run begins.
 
         Raises InputError for an invalid host name.
         """

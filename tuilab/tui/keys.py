@@ -36,7 +36,7 @@ def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
 
 
 def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
-    """Yield the widgets' own keys that are active now, with their effect and the action's name."""
+    """Yield the active keys that these widgets define, each with its effect and the name of its action."""
     found: dict[tuple[str, str], list[str]] = {}
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():

@@ -19,8 +19,8 @@ class LabChanged(Message, bubble=False):
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that caused the change; None if the cause is the user, a replay, or several
-        events.
+        """The worker's event that caused the change; None if the change was caused by the user, by a replay
+        or by several events.
         """
 
 

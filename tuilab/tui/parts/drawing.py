@@ -79,8 +79,8 @@ class Drawing:
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """Sample the devices unless a run is active: during a run, its reports trigger sampling, to avoid
-        disturbing it.
+        """Sample the devices unless a run is active: during a run, the reports of the run trigger sampling,
+        which disturbs the run less.
         """
         if not self._lab.state.asked:
             self.look_at_devices()

@@ -238,10 +238,10 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     ]
 
     class Told(Message, bubble=False):
-        """Something has changed and must be drawn."""
+        """Posted after a change that must be drawn."""
 
     class Taken(Message, bubble=False):
-        """A capture succeeded or failed."""
+        """Posted after a capture has succeeded or failed."""
 
         def __init__(self, caught: Caught) -> None:
             super().__init__()

@@ -40,7 +40,7 @@ class Optimised:
         return True
 
     def first(self, op: Any) -> Any:
-        """Return the first op that equals this one; the op itself if no earlier op does."""
+        """Return the first op that equals `op`; `op` itself if no earlier op equals it."""
         if stateful(op) or op.type in SOURCES:
             return op
         like = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
