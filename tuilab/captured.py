@@ -23,8 +23,8 @@ SIGNATURE, AS_CALLED = "call", "as_called"
 """Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
 these are fixed.
 
-If shapes are known during tracing, the graph does not compute them in each call or loop step. For the
-gradient of a recurrent layer, the graph for any batch takes a fifth longer than the program's own graph.
+A graph with fixed shapes need not compute shapes in each call or loop iteration. For the gradient of a
+recurrent layer, the graph for any batch takes a fifth longer than the program's own graph.
 """
 
 
@@ -61,15 +61,15 @@ class Manifest:
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:
-    """Save a function as called with these arguments, or a Keras model, as a folder; returns the folder.
+    """Save a function, as called with these arguments, or a Keras model to a folder. Return the folder.
 
-    target: a function, a `tf.function`, a method of one, or a Keras model (without arguments, its inference).
-    Tensors and arrays become inputs, with an open first dimension if the function can be traced that way. For
-    a dataset iterator, the inputs are its elements. Other arguments become part of the graph. Variables are
-    saved with their values, including an optimizer's. folder: where to write, `captured/NAME` by default; an
-    earlier capture is replaced once the new one is complete. The function is traced again, once for any batch
-    and once as called, but not run. Raises ValueError if no argument is a tensor, and any error that the
-    function raises during tracing.
+    target: a function, a `tf.function`, a method, or a Keras model (saves its inference if no arguments are
+    given). Tensors and arrays become inputs, with an unknown first dimension if the function can be traced
+    that way. For a dataset iterator, the inputs are its elements. Other arguments become part of the graph.
+    Variables are saved with their values, including an optimizer's. folder: where to write, `captured/NAME`
+    by default; an earlier capture is replaced once the new one is complete. The function is traced again,
+    once for any batch and once as called, but not run. Raises ValueError if no argument is a tensor, and any
+    error that the function raises during tracing.
     """
     import tensorflow as tf
 
@@ -181,7 +181,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> "Iterator[bool]":
-    """Yield True if this process acquired the folder's lock.
+    """Lock the folder, and yield True if this process acquired the lock.
 
     The lock tells other processes that the folder's writer is alive.
     """
@@ -204,7 +204,7 @@ def _held(folder: Path) -> "Iterator[bool]":
 
 
 def _remove_left(whole: Path) -> None:
-    """Delete what interrupted captures left in this folder."""
+    """Delete the temporary folders that interrupted captures of `whole` left next to it."""
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
         # Until the rename, the old capture is the only copy.
@@ -229,8 +229,8 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """Return the function's graph with the shared first dimension of its inputs left open, or else the graph
-    as called.
+    """Return the function's graph for inputs whose shared first dimension is unknown; if tracing it fails,
+    return the graph as called.
     """
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}
@@ -261,7 +261,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return the leaves of the arguments, with the specs replaced by these tensors."""
+        """Return a copy whose elements contain these tensors in place of the specs."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)
@@ -302,7 +302,7 @@ def _drawn_at_once(iterator: Any) -> int:
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:
-    """Return the inputs in one leaf of the arguments: tensors, or their specs."""
+    """Return the inputs that one leaf of the arguments contains: tensors, or their specs."""
     if isinstance(leaf, _Drawn):
         return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
     return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []
@@ -321,7 +321,9 @@ def _name(target: Any) -> str:
 
 
 def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
-    """Return a name for each input: the name of its parameter, if that holds only one tensor."""
+    """Return a name for each input: its parameter's name, numbered if the parameter contains several
+    tensors.
+    """
     inner = getattr(target, "python_function", target)
     try:
         bound = inspect.signature(inner).bind(*arguments, **named).arguments

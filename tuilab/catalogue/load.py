@@ -19,7 +19,7 @@ _AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Why a preset file could not be read: file, key, error and expected value."""
+    """Why a preset file could not be read: the file, the key, the error and the expected value."""
 
     file: str
     key: str
@@ -35,7 +35,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """All readable presets, by document and example, and the problems with the other files."""
+    """All readable presets, sorted by document and example, and the problems with the other files."""
 
     presets: tuple[Preset, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -100,7 +100,7 @@ def load(*places: Path) -> Catalogue:
 
 def _order(preset: Preset) -> tuple[str, int, str]:
     source = preset.source
-    # A claim from prose has example number 0. Sort it after the document's numbered examples.
+    # A preset for a claim in prose has example number 0. Sort it after the document's numbered examples.
     return (source.document, source.example or 99, preset.name) if source else ("~", 0, preset.name)
 
 

@@ -37,7 +37,8 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 
 
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
-    """Return the preset's sweep, or sizes in equal ratios along the workload's axis.
+    """Return the preset's own sweep, or else a sweep over geometrically spaced sizes along the workload's
+    axis.
 
     Raises InputError if the workload has no axis.
     """
@@ -50,13 +51,15 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
-    """Return sizes from 1/16 to 16 times the default. Used because the useful range of sizes is unknown."""
+    """Return five sizes from 1/16 to 16 times the default, for a parameter whose useful range is unknown."""
     sizes = (parameter.default * 4.0**power for power in range(-2, 3))
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values in roughly equal ratios, including the lowest and the highest."""
+    """Return at most `most` allowed values, roughly geometrically spaced, including the lowest and the
+    highest.
+    """
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))
     return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))
@@ -66,7 +69,7 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
     """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`;
     `m,k,n=64:1024:x4` gives several parameters the same values.
 
-    Raises InputError. The last value is included even if the steps would miss it.
+    Raises InputError. The last value is always included, even if the steps skip it.
     """
     name, equals, values = text.partition("=")
     if not equals:
@@ -91,8 +94,8 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """Return the values from first to last. allowed: returns the nearest allowed size; used with a factor. An
-    explicit step must lead to allowed sizes.
+    """Return the values from `low` to `high`. With a factor, values are rounded by `allowed` to the nearest
+    allowed size; with a step, every value must already be allowed.
     """
     by_factor = stride[:1] in ("x", "*", "×")
     try:

@@ -56,7 +56,7 @@ def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInt
 
 
 def check_arms(preset: Preset, declaration: Declaration) -> None:
-    """Check that the workload knows the modes, inputs, dtypes and variants."""
+    """Check that the workload has the preset's modes, inputs, dtypes and variants."""
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):

@@ -12,8 +12,8 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix for the name of a phase. While such an event lasts, all time of the call belongs to its phase,
-whatever TensorFlow reports.
+"""Prefix for the name of a phase. While such an event lasts, the call's time belongs to this phase,
+regardless of TensorFlow's own events.
 """
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
@@ -23,14 +23,17 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads compute meanwhile,
-whether or not they are recorded."""
+"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads are computing during
+this wait, even if the profiler does not record them.
+"""
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Prefix of the event during which a graph waits for an element, on a separate thread."""
+"""Prefix of the event that lasts while a graph waits for an element, on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
-"""Names of copies in CUPTI and ROCm's tracer; `copyBuffer` is ROCm's kernel for copies on a device."""
+"""Matches the names of copies in CUPTI and in ROCm's tracer; the last alternative is ROCm's kernel for copies
+on a device.
+"""
 
 
 class Key(msgspec.Struct, frozen=True, gc=False):
@@ -42,10 +45,10 @@ class Key(msgspec.Struct, frozen=True, gc=False):
 
 
 class Meaning(msgspec.Struct, frozen=True, gc=False):
-    """The activity of a thread.
+    """What a thread is doing during an event.
 
-    eager: the current eager op. op: this event is itself an op, not part of one. sticks: True if everything
-    inside the event belongs to the same phase.
+    eager: the current eager op. op: True if the event is itself an op, not a part of an op. sticks: True if
+    all events inside this event belong to its phase.
     """
 
     phase: str | None = None

@@ -16,9 +16,11 @@ MOST_OPS = 500
 
 
 def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
-    """Return one row per op, longest first; pipeline ops, which run concurrently, come last.
+    """Return one row per op, longest first. Ops of the input pipeline come last, because they run
+    concurrently with the call.
 
-    factor: computing time in the account divided by that in the profile; each op's time is scaled by it.
+    factor: the ratio of computing time in the account to computing time in the profile, by which each op's
+    time is scaled.
     """
     calls = max(1, len(of.windows))
 
@@ -72,8 +74,8 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Describe what takes the rest of the call besides its ops: the other phases by name, and the profiler's
-    own overhead.
+    """Describe the time of a call that its ops do not take: the other phases by name, and the profiler's own
+    overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
     named.sort(key=lambda part: -part.seconds)

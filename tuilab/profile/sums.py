@@ -34,8 +34,8 @@ class Sums:
     calls: for each call, its time by phase; the phases add up to its length. events: number of events on the
     calling thread within the calls. ops: each op's share of the calls' time. busy: each op's own durations.
     devices: how long each device had a kernel running. on_device: time by phase on devices other than the
-    host, by their own clocks. beside: durations of the input pipeline's ops, which run concurrently.
-    computed, copies: the ops that computed or copied at some time; all other ops only waited.
+    host, according to their own clocks. beside: durations of the input pipeline's ops, which run
+    concurrently. computed, copies: the ops that ever computed or copied; all other ops only waited.
     """
 
     windows: list[Window]
@@ -52,7 +52,7 @@ class Sums:
 
     @property
     def phases(self) -> dict[str, float]:
-        """The time of each phase, over all calls together."""
+        """The total time of each phase in all calls."""
         out: dict[str, float] = {}
         for call in self.calls:
             for phase, spent in call.items():
@@ -68,10 +68,10 @@ def windows(events: Iterable[Seen]) -> list[Window]:
 def sums(found: Activity) -> Sums:
     """Divide the time of the calls among phases and ops.
 
-    A moment counts as compute if any kernel of the call runs, on any thread or device; the running kernels
-    share it equally. Otherwise it counts as a copy if one runs; otherwise as input if a graph waits for an
-    element; otherwise it has the phase of the calling thread. It is a stall while the device waits between
-    two of its kernels for a host op, or for data that is copied between them.
+    A moment counts as compute if any kernel of the call is running, on any thread or device; the running
+    kernels share it equally. Otherwise it counts as a copy if a copy is running; otherwise as input if a
+    graph is waiting for an element; otherwise it has the phase of the calling thread. A moment counts as a
+    stall while the device waits, between two kernels, for an op on the host or for a copy.
     """
     calls = windows(found.events)
     out = Sums(calls)
@@ -101,10 +101,10 @@ def sums(found: Activity) -> Sums:
 
 
 def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct a segment, now that the whole profile is known.
+    """Correct the meaning of a segment, using what only the whole profile shows.
 
-    An op that only launched kernels does not count as computing, and the work of the input pipeline counts as
-    waiting.
+    An op that only launched kernels does not count as computing, and work of the input pipeline on the
+    calling thread counts as waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -188,7 +188,7 @@ def _join_periods(segments: Iterable[Segment]) -> list[Window]:
 
 
 def _crosses(key: Key | None) -> bool:
-    """Return whether a copy crosses the link between host and device."""
+    """Return True if a copy crosses the link between host and device."""
     return key is not None and (key.device == HOST or _direction(key.op) != "copy")
 
 
@@ -217,7 +217,7 @@ class _Running:
             self._calling = segment.meaning if step > 0 else _IDLE
 
     def pass_time(self, span: int) -> None:
-        """Add `span` picoseconds."""
+        """Attribute `span` picoseconds to the current phase and the running ops."""
         if span <= 0:
             return
         phase, active = self._now()

@@ -15,8 +15,9 @@ _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
 _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
-"""The runtime's event for one iteration of a loop over a dataset inside a graph; the runtime runs such a loop
-as an iterator."""
+"""Name of the runtime's event for one iteration of a loop over a dataset inside a graph. The runtime executes
+such a loop as an iterator.
+"""
 NOWHERE = -1
 """The lane for work on an unknown thread."""
 
@@ -46,7 +47,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 class Activity:
     """The segments of all lanes.
 
-    launchers: ops whose host events only launched work, which was then done on a GPU.
+    launchers: ops whose host events only launched work on a GPU.
     """
 
     segments: list[Segment] = field(default_factory=list)
@@ -90,8 +91,8 @@ class _Walk:
     """One pass over all host events in time order, to follow work passed between threads.
 
     The runtime numbers each run of a function. `Record` and `StartRegion` events with the same number link
-    the thread that passed on work to the thread that took it. If tf.data started the run, its work belongs to
-    the pipeline.
+    the thread that handed over work to the thread that ran it. If tf.data started the run, its work belongs
+    to the pipeline.
     """
 
     def __init__(self, lines: Sequence[XLine]) -> None:
@@ -155,7 +156,8 @@ class _Walk:
     def _note_end(self, event: XEvent) -> None:
         """Record an end mark.
 
-        An operation of an XLA program may continue on other threads after its event, until its end mark.
+        An operation of an XLA program may continue on other threads after its event has ended, until its end
+        mark.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
@@ -173,8 +175,8 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Return whether the next work is the body of a graph's loop over a dataset, and not a stage of the
-        dataset.
+        """Return True if the thread is about to run the body of a graph's loop over a dataset, rather than a
+        stage of the dataset.
         """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None
@@ -216,7 +218,9 @@ class _Walk:
 
 
 def _with_regions(events: Sequence[XEvent]) -> Iterator[XEvent]:
-    """Yield the events, merging each pair of region marks into one event that spans both."""
+    """Yield the events, with each pair of start and stop marks merged into one event from the first mark to
+    the second.
+    """
     opened: XEvent | None = None
     for event in events:
         if event.name == _STOP and opened is not None:

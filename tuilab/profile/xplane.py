@@ -36,8 +36,8 @@ class XEvent(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class XLine:
-    """A host thread or a GPU stream, with its events by start time; of events that start together, the
-    longest comes first.
+    """A host thread or a GPU stream, with its events in order of their start times; of events that start at
+    the same time, the longest comes first.
     """
 
     name: str
@@ -47,7 +47,7 @@ class XLine:
 
 @dataclass(frozen=True)
 class Recording:
-    """The contents of one profile. errors: errors that the profiler itself reports."""
+    """The contents of one profile. errors: error messages of the profiler."""
 
     lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def read(data: bytes) -> Recording:
 def _messages() -> ModuleType:
     """Return the file's protocol buffers as TensorFlow ships them, without importing TensorFlow.
 
-    If TensorFlow is imported too, both use the same classes. Raises ImportError if it is not installed.
+    If TensorFlow is imported too, it shares these classes. Raises ImportError if TensorFlow is not installed.
     """
     found = importlib.util.find_spec("tensorflow")
     places = [
@@ -90,7 +90,7 @@ def _lines(plane: Any) -> list[XLine]:
     out = []
     for line in plane.lines:
         if (line.display_name or line.name).startswith(EMULATED):
-            continue  # internal kernels of the tests' emulated GPU
+            continue  # an internal kernel of the tests' emulated GPU
         if gpu is not None and not line.name.startswith("Stream"):
             continue  # TensorBoard derives these rows from the streams
         origin = line.timestamp_ns * 1_000

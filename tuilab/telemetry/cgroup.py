@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Periods:
-    """Counters since the creation of the group: active periods, and throttled periods."""
+    """Numbers of active and throttled periods since the group was created."""
 
     total: int
     throttled: int
@@ -27,7 +27,7 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """Return the current counters; None without a limit or if they cannot be read."""
+        """Return the current counters; None without a limit, or if the counters cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(
@@ -40,7 +40,7 @@ class Quota:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Return the folders of the group and its ancestors, at the mount point of that cgroup version."""
+    """Return the folders of the process's group and its ancestors, under `root`."""
     base = root / "sys/fs/cgroup"
     out: list[Path] = []
     for line in _read(root / "proc/self/cgroup").splitlines():

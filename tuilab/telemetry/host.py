@@ -11,7 +11,7 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Maximum number of per-core files to read, so that samples stay cheap on hosts with hundreds of cores."""
+"""Maximum number of per-core files to read. It keeps sampling cheap on hosts with hundreds of cores."""
 
 
 class Host:
@@ -36,7 +36,7 @@ class Host:
         """Sample the host."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
-        # The divisor is zero if no clock tick lies between two samples.
+        # A share is None if the clock did not tick between two samples.
         known = [share for share in shares if share is not None]
         memory = psutil.virtual_memory()
         return CpuSample(
@@ -70,7 +70,8 @@ class Host:
 
 
 def _shares(old: Any, new: Any) -> tuple[float, float] | None:
-    """Return the busy and stolen shares of one CPU between two readings; None without a tick between them.
+    """Return the shares of one CPU's time that were busy and stolen between two readings; None if the clock
+    did not tick between them.
 
     `user` and `nice` include the `guest` times (proc(5)).
     """

@@ -70,8 +70,8 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Return the process with owner and command line added, if it is visible in this namespace with that id
-    and name.
+    """Return the process with its owner and command line, if this namespace has a process with the same id
+    and name; else unchanged.
     """
     try:
         here = psutil.Process(process.pid)
@@ -90,7 +90,9 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return voluntary and involuntary switches per second. For a new thread, all its switches count."""
+    """Return voluntary and involuntary context switches per second. For a new thread, all of its switches
+    count.
+    """
     if not elapsed or not now:
         return None, None
     gained = [

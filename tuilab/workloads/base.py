@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""A context manager that marks its content in a profile."""
+"""Returns a context manager that marks a part of the call in a profile."""
 
 
 class Unavailable(Exception):
@@ -27,19 +27,19 @@ class Unavailable(Exception):
 class Case:
     """One arm, ready to be timed.
 
-    call: one execution, start to end; the engine synchronises the device after it. scope: entered around a
-    block of calls, outside the timed region (the device scope). compute: the call without its copies,
-    returning the tensors on the device; None if the workload has no such part. The device that holds its
-    outputs counts as the one that computed. copy_in, copy_out: the copies alone, copying the arguments and
-    results of `compute`; None without copies. marked: also one execution, with `with mark(name):` around the
-    parts that a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name of the workload's
-    own, one after another. None if there are no such parts. device: the device that did the work, as observed
-    by the workload; "" lets the engine observe it. copies: True if the call only copies; its device is then
-    the end of the copy that is not the host, as reported by the workload. function: the callable whose graph
-    the placement pass examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so
-    that the placement pass can show their functions. drained: True if the call's input is prepared ahead and
-    `scope` draws the elements that are ready. least_calls: minimum calls of a block, if the work around a
-    block costs as much as several calls. close: frees files, processes and memory.
+    call: executes the arm once; the engine then synchronises the device. scope: entered around a block of
+    calls, outside the timed region (the device scope). compute: the call without its copies, returning the
+    tensors on the device; None if the workload has no such part. The device that holds its outputs counts as
+    the one that computed. copy_in, copy_out: the copies alone, copying the arguments and results of
+    `compute`; None without copies. marked: like `call`, but with `with mark(name):` around parts that a
+    profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name defined by the workload. The
+    parts must not overlap. None if there are no such parts. device: the device that did the work, as observed
+    by the workload; "" lets the engine observe it. copies: True if the call only copies; the workload must
+    then set `device` to the device that the host copies to or from. function: the callable whose graph the
+    placement pass examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so that
+    the placement pass can show their functions. drained: True if the call's input is prepared in advance and
+    `scope` removes the elements that are ready. least_calls: minimum number of calls in a block, for a case
+    in which the work around a block costs as much as several calls. close: frees files, processes and memory.
     """
 
     call: Callable[[], Any]
@@ -61,9 +61,10 @@ class Case:
 class Build(Protocol):
     """The worker's input to a workload's `build`.
 
-    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to
-    rotate inputs that together exceed the last-level cache. observing: True to report facts that are the same
-    in every process. Only the first process reports them; further processes only time the arms.
+    tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to use
+    several inputs in turn, which together exceed the last-level cache. observing: True to report facts that
+    are the same in every process. Only the first process of a run reports them; the others only time the
+    arms.
     """
 
     tf: Any
@@ -92,11 +93,11 @@ class Build(Protocol):
         *inputs: "np.ndarray[Any, Any]",
         pack: Callable[[Any], Any] = tuple,
     ) -> Case:
-        """Return the usual case: a function of tensors, with inputs given as host arrays.
+        """Return the case for a function of tensors. inputs: host arrays.
 
-        pack: makes the function's arguments from the tensors, if these are parts of nested or ragged ones.
-        The arm decides the device, the mode, and whether inputs stay on the device or are copied in each call
-        with their results.
+        pack: builds the function's arguments from the tensors, if the arguments are nested or ragged. The arm
+        decides the device, the mode, and whether inputs stay on the device or are copied in each call with
+        their results.
         """
 
     def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
@@ -113,10 +114,10 @@ class Build(Protocol):
 class Workload:
     """A declaration and the function that builds an arm.
 
-    memory: host bytes that the values need, None if not known. memory_of: the same for an arm of a variant,
-    if different. work: minimum work of one call, None to read it from the graph. info: for a model file, its
-    content. layers: kinds by name, or a model's own layers; None if only a graph's name scopes show the
-    layers. holds: objects that must stay alive as long as the workload.
+    memory: host bytes needed for given parameter values; None if unknown. memory_of: the same for a variant,
+    if variants differ. work: minimum work of one call; None to count it in the graph. info: for a model file,
+    its content. layers: the kind of each layer by name, or a model's layers; None if only the name scopes of
+    the graph show the layers. holds: objects that must stay alive as long as the workload.
     """
 
     declaration: Declaration

@@ -1,5 +1,5 @@
-"""Measures compression: zlib on the host, including the copies to and from it, and a lossy codec that runs on
-a GPU.
+"""Measures compression: zlib on the host, including the copies to and from the host, and a lossy codec that
+runs on a GPU.
 """
 
 import importlib.util
@@ -236,7 +236,9 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Report the ratio and the error of a round trip over the first blocks, and ops without a GPU kernel."""
+    """Report the compression ratio, the error after compressing and decompressing the first blocks, and the
+    ops without a GPU kernel.
+    """
     if not b.observing:
         return
     import numpy as np
@@ -254,8 +256,8 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Report the kernel of tf.io.decode_compressed, whether other names in the articles' examples exist, and
-    the device of a constant.
+    """Report the kernel of tf.io.decode_compressed, whether other names from the articles' examples exist,
+    and the device of a constant.
     """
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))

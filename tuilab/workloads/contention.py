@@ -55,14 +55,16 @@ _rivals: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: three matrices here and in each rival, and the rivals' processes."""
+    """Return peak bytes: three matrices in this process and in each rival, plus the memory of the rivals'
+    processes.
+    """
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count a multiply and an add for each of the side³ terms."""
+    """Count a multiplication and an addition for each of the side³ terms."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 

@@ -59,7 +59,9 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the bytes copied; on the host, each is read once and written once per direction."""
+    """Return the number of bytes copied. On the host, each byte is read once and written once per
+    direction.
+    """
     total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])
     direction = str(values["direction"])
     if family(arm.device) == "CPU":
@@ -75,7 +77,7 @@ def build(b: Build) -> Case:
 
     tf, direction = b.tf, b.word("direction")
     pieces = b.integer("pieces") if b.arm.variant == "pieces" else 1
-    # Both variants copy only the bytes that divide evenly into pieces.
+    # Both variants round the size down to a multiple of the number of pieces.
     total = b.integer("bytes") // b.integer("pieces") * b.integer("pieces")
     piece = np.random.default_rng(0).integers(0, 256, total // pieces, np.uint8)
     start = b.host if direction != TO_HOST else b.device

@@ -14,7 +14,7 @@ from tuilab.workloads.parts.device import observed, short
 
 SINGLE, MIRRORED = "single", "mirrored"
 PROCESS_BYTES = 200_000_000
-"""Memory that does not grow with the parameters: Keras itself, and kernel scratch space."""
+"""Bytes of memory that do not depend on the parameters: Keras itself, and scratch space of kernels."""
 
 DECLARATION = Declaration(
     name="data_parallel",
@@ -70,8 +70,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of the network's step (`images.step`), with weights read and written once by plain
-    gradient descent.
+    """Return the work of the network's step (`images.step`). Plain gradient descent reads and writes each
+    weight once.
     """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     # Keras multiplies float32 as TF32 if the GPU supports it.
@@ -121,7 +121,7 @@ def _mirrored(b: Build) -> Case:
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
     """Return the distribution strategy for these devices.
 
-    There is one per process, because each strategy numbers its collective ops from the start, and equal
+    A process creates only one, because each strategy numbers its collective ops from the start, and equal
     numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
@@ -153,8 +153,8 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
 
 
 class Network:
-    """A convolution, pooling and ten classes. Its variables exist on every device of the scope in which it is
-    created.
+    """A network with a convolution, pooling and ten classes. Its variables exist on every device of the scope
+    in which the network is created.
     """
 
     def __init__(self, b: Build) -> None:

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 SPEC = "__tuilab__"
 LARGEST = 2**40
 WIDEN = 1_024
-"""Maximum of a whole number without a stated range, as a multiple of its default."""
+"""For a whole number without a declared range, the maximum as a multiple of its default."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def between(low: int, high: int, *, log: bool | None = None, unit: str = "", hel
 
 @dataclass
 class Spec:
-    """The declarations that decorators make about a function."""
+    """Everything that decorators declare about a function."""
 
     title: str = ""
     summary: str = ""
@@ -107,7 +107,8 @@ def declaration(
 ) -> Declaration:
     """Return a function's declaration, read from its signature. Raises InputError that names the parameter.
 
-    signature, hints: used in place of those that Python reports. tensors: parameters that are not sliders.
+    signature, hints: replace the signature and type hints that Python reports. tensors: parameters that are
+    tensors, not sliders.
     """
     spec = getattr(function, SPEC, None) or Spec()
     accepts = inspect.signature(function) if signature is None else signature
@@ -195,12 +196,12 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
 
 
 def whole(name: str, default: int, help: str) -> Parameter:
-    """Return the slider for a whole number without a stated range."""
+    """Return the slider for a whole number without a declared range."""
     return _number({"name": name, "help": help}, default, _guess(default))
 
 
 def guessed(parameter: Integer | LogInteger) -> bool:
-    """Return True if the range is the default one for a positive whole number."""
+    """Return True if the parameter has the default range of a positive whole number."""
     range_ = _guess(int(parameter.default))
     return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
 

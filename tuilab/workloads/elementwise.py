@@ -11,7 +11,7 @@ from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 UNROLLED = 1_000
-"""Number of ops unrolled in a graph. A longer chain is a loop over this many ops."""
+"""Maximum number of ops unrolled in a graph. A longer chain is a loop whose body has this many ops."""
 
 DECLARATION = Declaration(
     name="elementwise",
@@ -123,7 +123,9 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """Return an orthogonal matrix of that side: the block repeated along the diagonal, then ones."""
+    """Return an orthogonal side × side matrix: the block repeated along the diagonal, and ones in the
+    remaining diagonal entries.
+    """
     import numpy as np
 
     out = np.eye(side)

@@ -46,7 +46,9 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: both factors as drawn, as arrays, as tensors, and widened; the product."""
+    """Return peak bytes: both factors as random numbers, as arrays, as tensors and in double precision, and
+    the product.
+    """
     m, k, n = (int(values[name]) for name in "mkn")
     item = ITEM_BYTES[str(values["dtype"])]
     return (m * k + k * n) * (2 * item + 8) + 2 * m * n * item
@@ -58,7 +60,7 @@ def padded(side: int) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count a multiply and an add for each of the m · k · n terms, and four times as many for complex
+    """Count a multiplication and an addition for each of the m · k · n terms; four times as many for complex
     numbers.
     """
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
@@ -104,7 +106,9 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """Report the largest error of some rows against double precision, relative to the largest entry."""
+    """Report the largest error in some rows of the product, compared with double precision and relative to
+    the largest entry.
+    """
     import numpy as np
 
     with case.scope():

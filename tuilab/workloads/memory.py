@@ -75,7 +75,7 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the memory that one call allocates. The CPU arm uses host memory."""
+    """Return peak bytes: the host memory that one call of the CPU arm allocates."""
     return int(values["bytes"])
 
 
@@ -132,8 +132,8 @@ def _refusal(tf: Any) -> dict[str, Any]:
 
 
 def attempt(tf: Any, allocate: Any) -> dict[str, Any]:
-    """Return the error of an oversized allocation, whether `except RuntimeError` catches it, and whether
-    an op on the device still works afterwards.
+    """Return the error that an oversized allocation raises, whether `except RuntimeError` catches it, and
+    whether an op on the device still works afterwards.
     """
     raised: Exception | None = None
     caught = False
@@ -195,7 +195,7 @@ def _under_limit(b: Build) -> Case:
         b.fact("oom:reached", int(grown["reached"]), text)
         if grown["fell"]:
             b.fact("oom:fell-back", True, f"under a limit of {size(limit)} some tensors went to the host")
-        elif grown["bases"]:  # otherwise the device ignored the limit, and its memory was never full
+        elif grown["bases"]:  # else the device ignored the limit, and its memory was never full
             went = f"no tensor went to the host: TensorFlow raised {grown['bases'][0]} instead"
             b.fact("oom:fell-back", False, f"under a limit of {size(limit)} {went}")
     except BaseException:

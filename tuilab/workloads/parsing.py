@@ -34,7 +34,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the bytes of text read and the sums. Parsing counts no arithmetic."""
+    """Return the bytes of text that are read, and the additions. Parsing does not count as arithmetic."""
     count = int(values["lines"]) * int(values["fields"])
     return Work(flop=count, inputs=count * FIELD_BYTES, outputs=4 * int(values["lines"]), dtype="float32")
 

@@ -1,5 +1,5 @@
-"""A chain of products on a device with detours to the host, which show the cost of a single op on the other
-device.
+"""A chain of matrix products on a device, with detours to the host that show the cost of running a single op
+there.
 """
 
 from collections.abc import Mapping
@@ -69,15 +69,15 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices of the products, out of `length`, with a detour before them: evenly spread, starting
-    with the first.
+    """Return the indices of the products, out of `length`, that follow a detour. They are evenly spread and
+    start with the first product.
     """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of the products, plus an operation per element for each detour, which copies a matrix
-    in both directions.
+    """Return the work of the products and the detours. Each detour counts one operation per element and
+    copies a matrix in both directions.
     """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])

@@ -122,8 +122,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus the window, and nine
-    per sample for the filter.
+    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus those of the window,
+    and nine operations per sample for the filter.
 
     The best known algorithm for a real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).
     """
@@ -204,7 +204,7 @@ def windows(tf: Any) -> dict[str, Function | None]:
 
 
 def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
-    """Return the STFT without a requested device, with its input on the host."""
+    """Return the case of an STFT that requests no device and has its input on the host."""
     with b.tf.device(b.host):
         source = b.tf.convert_to_tensor(signal)
     function = b.compiled(transform)
@@ -212,7 +212,9 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
 
 
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
-    """Report which of the transform's ops lack a GPU kernel, and whether TensorFlow has its own filter."""
+    """Report which of the transform's ops lack a GPU kernel, and whether TensorFlow provides a filter
+    function.
+    """
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
     kernels.report_host_only(b, "this transform", transform, spec)
     if not b.flag("pinned"):
@@ -224,7 +226,7 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
 
 
 def _report_windows(b: Build) -> None:
-    """Report which windows, with and without end padding, need an op without a GPU kernel."""
+    """Report which windows need an op without a GPU kernel, with and without padding at the end."""
     if not kernels.has_gpu_rows():
         return
     spec, lacking = b.tf.TensorSpec((1, 1_024), b.arm.dtype), []

@@ -23,7 +23,7 @@ POLICIES = {
 }
 RESIDENT = "resident"
 PROCESS_BYTES = 200_000_000
-"""Memory that does not grow with the parameters: Keras itself, and kernel scratch space."""
+"""Bytes of memory that do not depend on the parameters: Keras itself, and scratch space of kernels."""
 
 DECLARATION = Declaration(
     name="training",
@@ -61,10 +61,10 @@ Batch = tuple[Any, Any]
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: those of the pipeline, and the first layer's activations and gradients for a batch.
+    """Return peak bytes: those of the pipeline, plus the first layer's activations and gradients for a batch.
 
-    On a CPU, XLA holds eight times the memory of the activations; the other modes hold less than half of
-    that.
+    On a CPU, XLA uses eight times the memory of the activations; the other modes use less than half as much
+    as XLA.
     """
     side, batch, filters = (int(values[name]) for name in ("side", "batch", "filters"))
     activations = 4 * batch * side * side * filters
@@ -73,8 +73,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of the network's step (`images.step`), of three reads and writes per weight for Adam,
-    and of the input.
+    """Return the work of the network's step (`images.step`) and of its input. Adam reads and writes three
+    numbers per weight.
     """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     dtype = arm.dtype.removeprefix("mixed_")
@@ -137,7 +137,7 @@ def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     """Return a compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
 
-    All variables exist when it returns, so that any mode can trace a step.
+    Creates all variables before it returns, because tracing a step must not create any.
     """
     keras, policy = tf.keras, POLICIES[dtype]
     layers = keras.layers

@@ -1,7 +1,7 @@
 """Adds real host work per element: inflates zlib blocks in one thread, never on a GPU.
 
 A sleep inside `Dataset.map` would run only once, during tracing, and Python code would hold the GIL.
-Inflating does neither. The duration is calibrated on this machine and measured again.
+Inflating a block has neither problem. The duration is calibrated on this machine and measured again.
 """
 
 import statistics
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 CHUNK_BYTES = 8 * 2**10
-"""Inflated bytes of one block, small enough for the allocator to reuse its memory."""
+"""Size of an inflated block in bytes, small enough for the allocator to reuse the memory."""
 PROBES = 25
 TRIES = 4
 CLOSE = 0.03
@@ -20,7 +20,7 @@ CLOSE = 0.03
 
 @dataclass(frozen=True)
 class Burn:
-    """Compressed blocks that one thread needs `cost_s` seconds to inflate, as measured."""
+    """Compressed blocks that one thread inflates in `cost_s` seconds, as measured."""
 
     blocks: Any
     inflated: Any
@@ -65,7 +65,7 @@ def _random_text(length: int) -> bytes:
 
 
 def _inflate_s(tf: Any, chunks: list[bytes]) -> float:
-    """Return the seconds of one eager op that inflates the chunks.
+    """Return the seconds that one eager op takes to inflate the chunks.
 
     Takes the lower quartile of 25 calls, because other load can only add time.
     """

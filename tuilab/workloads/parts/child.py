@@ -22,7 +22,9 @@ END_S = 2.0
 
 
 class Child:
-    """The parent's end of the connection: start, ask, close. `target` is the child's `module:function`."""
+    """The parent's end of the connection, which starts, queries and stops the child. `target` is the child's
+    `module:function`.
+    """
 
     def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
         command = guest.command(__name__, target, json.dumps(dict(settings)))
@@ -60,7 +62,7 @@ class Child:
         return RuntimeError(f"the second process ended with code {self._process.wait()}")
 
     def close(self) -> None:
-        """Close the child's input; kill the child if it does not exit."""
+        """Close the child's input. Kill the child if it does not exit."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -118,7 +120,7 @@ def shared(
 
 
 def main() -> None:
-    """Run the target on the command line with its settings until the input closes."""
+    """Run the target that the command line names, with its settings, until the input closes."""
     target, settings = sys.argv[1:]
     pipe = Pipe(os.dup(0), os.dup(1))
     os.dup2(2, 1)  # TensorFlow's output must not be mistaken for an answer

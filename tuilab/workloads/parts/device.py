@@ -1,4 +1,4 @@
-"""Finds the device that TensorFlow really uses, and makes copies to it that happen in every call."""
+"""Finds the device that TensorFlow actually uses, and copies tensors to a device in every call."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def move_to(tf: Any, tensor: Any, device: str) -> Any:
     """Return the tensor on `device` (`/GPU:0`): in a graph, a node on that device; otherwise, a new copy in
     each call.
 
-    In eager mode, `tf.identity` under the device copies only once: the runtime caches the copy with the
+    In eager mode, `tf.identity` in a device scope would copy only once: the runtime caches the copy with the
     tensor and returns it in later calls (`TensorHandle::HasLocalMirror`).
     """
     if hasattr(tensor, "backing_device"):

@@ -1,8 +1,8 @@
 """Controls a pipeline that prepares input for calls in the background: its buffers are drained before a
 block, and it is idle between blocks.
 
-A pipeline fills its buffers while other arms are timed. A later block that used those elements would get them
-for free, and preparing more of them takes processors away from the arm that is being timed.
+A pipeline fills its buffers while other arms are timed. A later block would get the buffered elements for
+free, and preparing more elements would take processors away from the arm that is being timed.
 """
 
 import statistics
@@ -16,9 +16,9 @@ PRIMING = 2
 have in a long run.
 """
 LEAST_CALLS = 4
-"""Minimum number of calls in a block, so that priming costs no more than the block."""
+"""Minimum number of calls in a block. With fewer, priming could cost more than the block."""
 FEWEST = 6
-"""Minimum number of elements to draw before a pipeline's pace is considered known."""
+"""Minimum number of elements to draw to measure a pipeline's pace."""
 WAITS = 2
 """Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000
@@ -26,30 +26,33 @@ MOST_READY = 1_000
 time.
 """
 START_S = 0.4
-"""Seconds to draw from a pipeline before measuring, so that AUTOTUNE can find its settings."""
+"""Seconds for which to draw from a pipeline before measuring, to give AUTOTUNE time to find its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
 """Wait until the process uses less than 0.3 of a processor for 3 ms, twice in a row.
 
-If the pipeline is not idle within 2 s, it is ended if possible.
+If the pipeline is not idle within 2 s, stop it if possible.
 """
 
 
 class Drain:
     """Controls a pipeline between blocks.
 
-    draw: draws an element. end: ends work that does not become idle; it restarts with the next element.
+    draw: draws an element. end: stops a pipeline that does not become idle; the pipeline restarts with the
+    next element.
     """
 
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element when elements are drawn without being used."""
+        """Seconds per element if elements are drawn one after another and discarded."""
         self.ready = 0
-        """Number of elements that were ready after the last rest."""
+        """Number of elements that were ready after the last idle period."""
         self._entered = False
 
     def pace(self) -> Any:
-        """Draw for a while and return the last element. The pipeline is idle afterwards."""
+        """Measure the pipeline's pace by drawing for a while. Return the last element and leave the pipeline
+        idle.
+        """
         draws: list[float] = []
         begun = time.perf_counter()
         while len(draws) < FEWEST or time.perf_counter() - begun < START_S:
@@ -93,13 +96,13 @@ class Drain:
     def rest(self) -> None:
         """Wait until the pipeline is idle with full buffers."""
         if not _quiet():
-            # Work in progress finishes, but no new work starts.
+            # Ending lets work in progress finish, but starts no new work.
             self._end()
             _quiet()
 
 
 def _quiet() -> bool:
-    """Wait until this process computes nothing in the background. Returns False on timeout."""
+    """Wait until this process no longer computes in the background. Return False on timeout."""
     since, quiet = time.monotonic(), 0
     while quiet < 2:
         if time.monotonic() - since > REST_S:

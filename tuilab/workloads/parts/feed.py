@@ -2,11 +2,11 @@
 only once (cached), or in the step.
 
 A pipeline continues from block to block, as in training. A restarted pipeline would have to tune its
-parallelism and fill its buffers again, and would appear 25% too slow. Between blocks it is idle with full
-buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock starts,
-because they were prepared outside the timed block. AUTOTUNE doubles a prefetch buffer whenever it was full
-and is then emptied by draws. That never happens in training, so buffers have a fixed size here. That size
-determines how many batches are ready, not how fast they arrive.
+parallelism and fill its buffers again, and would appear 25% too slow. Between blocks, the pipeline is idle
+with full buffers, so it takes no processor from the timed arm. Ready elements are drawn before the clock
+starts, because they were prepared outside the timed block. AUTOTUNE would double a prefetch buffer each time
+that draining empties a full buffer. Training never drains a pipeline, so buffers have a fixed size here. The
+size determines how many batches are ready, not how fast they arrive.
 """
 
 import time
@@ -32,7 +32,7 @@ BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
 NONE, BRIGHT, FLIPPED = "none", "brightness", "brightness and flip"
 IN_FLIGHT = 6
-"""Number of batches in buffers at the same time."""
+"""Maximum number of batches that exist at the same time in a pipeline."""
 PREFETCH = 2
 """Number of batches in a prefetch buffer."""
 
@@ -117,7 +117,9 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes as observed: the images three times, the cache twice, and the batches in flight."""
+    """Return peak bytes, as observed: three copies of the images, two copies of the cache, and the batches in
+    flight.
+    """
     shape = shape_of(values)
     image = shape.side * shape.side * images.CHANNELS * 4
     return 3 * shape.bytes + 2 * shape.count * image + IN_FLIGHT * int(values["batch"]) * image
@@ -129,9 +131,10 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step and its input: the transfer of the batch, and the host's cost of the images.
+    """Return the work of a step, with its input: transferring the batch, and preparing the images on the
+    host.
 
-    A cached image was prepared earlier. Only the part of the preparation that runs on the host is counted.
+    Cached images need no preparation. Counts only the part of the preparation that runs on the host.
     """
     count, side = int(values["batch"]), int(values["side"])
     pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
@@ -150,14 +153,14 @@ class Feed:
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """The part of the step that prepares the images on the device (variant in-step); does nothing in other
+    """Prepares the images on the device, as part of the step, in the variant in-step; does nothing in other
     variants.
     """
     serial: bool
-    """True if the pipeline works only while a batch is requested, so that it is idle between calls."""
+    """True if the pipeline works only while a batch is requested, and is idle between calls."""
     hold: ExitStack
     traced: list[int] = field(default_factory=lambda: [0])
-    """How often Python ran the function passed to `map`."""
+    """Number of times that Python ran the function passed to `map`."""
     start_s: float = 0.0
     """Seconds until the iterator was created."""
     first_s: float = 0.0
@@ -183,9 +186,7 @@ class Feed:
             return self.next()
 
     def start(self) -> tuple[Any, Any]:
-        """Start the pipeline, draw for a while, and return the last batch. The pipeline's times are known
-        afterwards.
-        """
+        """Start the pipeline, draw for a while to measure its times, and return the last batch."""
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
         self.start_s = time.perf_counter() - begun
@@ -310,10 +311,11 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 
 
 def _options(tf: Any, variant: str) -> Any:
-    """Return options that turn TensorFlow's rewrites off, so that the pipeline is what the variant describes.
+    """Return options that turn off TensorFlow's rewrites, which would change the pipeline that the variant
+    describes.
 
-    Otherwise, TensorFlow would make a map without random ops parallel, and would add a prefetch with
-    AUTOTUNE's size to a pipeline without one. The variant as-written already has a prefetch with a fixed
+    TensorFlow would run a map without random ops in parallel, and would add a prefetch of a size chosen by
+    AUTOTUNE to a pipeline without a prefetch. The variant as-written already has a prefetch with a fixed
     size.
     """
     if variant not in ("serial", "parallel", "as-written"):
@@ -331,7 +333,9 @@ def scaled(tf: Any, images: Any) -> Any:
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """Return one image (side, side, 3) of float32, changed by the functions that the articles use."""
+    """Return one float32 image of shape (side, side, 3), augmented with the functions that the
+    articles use.
+    """
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)
@@ -339,8 +343,8 @@ def augmented_image(tf: Any, kind: str, image: Any) -> Any:
 
 
 def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
-    """Return a batch in which each image gets its own change; random_brightness would change all of them
-    equally.
+    """Return a batch in which each image gets its own random change; random_brightness would change all
+    images equally.
     """
     if kind == NONE:
         return images

@@ -16,7 +16,7 @@ from tuilab.workloads.base import Build, Unavailable
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
 RECORD_EXTRA = 200
-"""Bytes of a record in addition to its pixels, estimated generously: names, label and checksums."""
+"""Bytes of a record in addition to its pixels, a generous estimate for names, label and checksums."""
 REPORT_EVERY = 64
 
 
@@ -44,7 +44,7 @@ def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Wor
 
     Only products are counted: the convolution twice (images have no gradient), the classes three times. For
     these filters, Winograd's algorithm needs 1 / 2.25 of the convolution's products (Lavin and Gray 2016).
-    passes: number of times each weight is read or written. float32 weights, images and labels.
+    Weights, images and labels are float32. passes: number of times each weight is read or written.
     """
     out, pooled = side - 2, (side - 2) // 2
     convolved = 2 * 2 * 9 * CHANNELS * filters * out**2 * batch
@@ -66,7 +66,7 @@ _files: dict[Shape, tuple[str, int]] = {}
 
 
 def random_batch(b: Build) -> tuple[Any, Any]:
-    """Return a batch of random images and labels as host arrays; the same each time."""
+    """Return a batch of random images and labels as host arrays, with the same values in each call."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def _random(shape: Shape, rng: Any, count: int) -> Any:
 
 @contextmanager
 def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
-    """Return images and labels as tensors in host memory, which a run's arms share."""
+    """Yield images and labels as tensors in host memory that the arms of a run share."""
     import numpy as np
 
     tf = b.tf
@@ -107,7 +107,7 @@ def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def in_file(b: Build, shape: Shape) -> Iterator[str]:
-    """Return the path of a TFRecord file with the images, which a run's arms share."""
+    """Yield the path of a TFRecord file of images that the arms of a run share."""
     path, users = _files.get(shape, ("", 0))
     path = path or _write(b, shape)
     _files[shape] = (path, users + 1)
@@ -148,7 +148,7 @@ def _write(b: Build, shape: Shape) -> str:
 def _hidden(handle: int, name: str) -> str:
     """Unlink the file if the system allows it, and return a path to its open descriptor.
 
-    A killed worker then leaves nothing on the disk.
+    This way, a killed worker leaves nothing on the disk.
     """
     through = Path(f"/proc/{os.getpid()}/fd/{handle}")
     if through.exists():

@@ -1,4 +1,6 @@
-"""Reads the kernel registry of this TensorFlow build, whether or not the device is present."""
+"""Reads the kernel registry of this TensorFlow build, which lists kernels even for devices that are not
+present.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -40,7 +42,7 @@ def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
 
 
 def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
-    """Report whether the kernel exists, if known, as the fact `kernel:<op>:<dtype>:<device>`."""
+    """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists, if this is known."""
     if device == "GPU" and not has_gpu_rows():
         return
     there = registered(b.tf, op, dtype, device)

@@ -1,5 +1,5 @@
-"""Distinguishes float32 and TF32, because TensorFlow lets recent NVIDIA GPUs multiply float32 as TF32 by
-default.
+"""Separates float32 from TF32. By default, TensorFlow lets recent NVIDIA GPUs multiply float32 values as
+TF32.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,9 @@ def precision(*options: str, help: str = FULL) -> Choice:
 
 
 def storage(dtype: str) -> str:
-    """Return the dtype in memory. TF32 is only a way of multiplying float32."""
+    """Return the dtype in memory, which is float32 for TF32: TF32 is only a way of multiplying float32
+    values.
+    """
     return "float32" if dtype == "tf32" else dtype
 
 

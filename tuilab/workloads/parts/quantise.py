@@ -1,9 +1,9 @@
 """Lossy compression with GPU ops: block quantisation, with codes packed into bytes.
 
-Each block stores its smallest value and a step. A value is stored as the number of steps above the smallest,
-in 8, 4 or 2 bits. The error of a value is at most half a step, plus rounding. TensorFlow flushes denormal
-numbers to zero, so a block with a denormal step (values within 3e-36 for 8 bits, 1.8e-37 for 4, 3.5e-38 for
-2) is restored as its smallest value.
+Each block stores its smallest value and a step. Each value is stored in 8, 4 or 2 bits, as the number of
+steps above the smallest value. The error of a value is at most half a step, plus rounding. TensorFlow flushes
+denormal numbers to zero, so a block with a denormal step (values within 3e-36 for 8 bits, 1.8e-37 for 4,
+3.5e-38 for 2) is restored as its smallest value.
 """
 
 from typing import Any
@@ -18,7 +18,9 @@ def ratio(block: int, bits: int) -> float:
 
 
 def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
-    """Encode float32 blocks: (blocks, block · bits / 8) uint8, smallest values and steps (blocks, 1)."""
+    """Encode float32 blocks. Return the codes as uint8 of shape (blocks, block · bits / 8), and the smallest
+    values and the steps, each of shape (blocks, 1).
+    """
     low = tf.reduce_min(blocks, 1, keepdims=True)
     step = (tf.reduce_max(blocks, 1, keepdims=True) - low) / (2**bits - 1)
     codes = tf.round(tf.math.divide_no_nan(blocks - low, step))
@@ -31,7 +33,9 @@ def dequantise(tf: Any, packed: Any, low: Any, step: Any, bits: int) -> Any:
 
 
 def pack(tf: Any, codes: Any, bits: int) -> Any:
-    """Pack (blocks, n) codes below 2^bits into (blocks, n · bits / 8) bytes, the first in the lowest bits."""
+    """Pack codes below 2^bits of shape (blocks, n) into bytes of shape (blocks, n · bits / 8), with the first
+    code of a byte in its lowest bits.
+    """
     if bits == 8:
         return codes
     per_byte = 8 // bits
