@@ -453,8 +453,8 @@ def short() -> Budget:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """Record a short run of each preset, named after the GPU and the versions; print its verdicts. Return 1
-    if a preset failed.
+    """Record a short run of each preset in a file named after the GPU and the versions; print the verdicts.
+    Return 1 if a preset failed.
     """
     from tests.conftest import Worker, fold
     from tests.contradictions.collected import contradictions
@@ -519,7 +519,7 @@ def bounds(state: Any, name: str, card: str) -> Iterable[str]:
 
 def record_own(folder: Path, every: int) -> int:
     """Record a short run of our own functions and models, and compare their GPU arms with their bounds.
-    every: 1 takes all of them, 4 takes each fourth. Return 1 if one failed.
+    every: 1 to take all of them, 4 to take one in four. Return 1 if one failed.
     """
     import tensorflow
 

@@ -1,4 +1,6 @@
-"""An account splits a call's time into parts that add up. Each part has a source, or counts as unknown."""
+"""An account splits a call's time into parts that add up. Each part states how it was measured, or counts as
+unknown.
+"""
 
 import msgspec
 import pytest

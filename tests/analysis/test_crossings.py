@@ -1,4 +1,6 @@
-"""Sign changes of the log ratio: where they are, how certain they are, and when they are ignored."""
+"""Sign changes of the log ratio of two arms: at which size they occur, how certain they are, and when they
+are ignored.
+"""
 
 import math
 import random

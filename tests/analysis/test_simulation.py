@@ -1,4 +1,4 @@
-"""In seeded simulations, intervals contain the known true value as often as they claim."""
+"""In seeded simulations, intervals contain the true value as often as their confidence level promises."""
 
 import numpy as np
 import pytest

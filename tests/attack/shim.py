@@ -24,8 +24,8 @@ cut before it is read; the file grows before it is read.
 class Outcome:
     """The outcome of a trial.
 
-    code: the command's exit code, or "hang". calls: number of calls of that kind. stays: True if a process
-    that the command started has not ended.
+    code: the command's exit code, or "hang". calls: number of system calls of the kind that fails. stays:
+    True if a process that the command started has not ended.
     """
 
     code: int | str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class Faulty:
-    """Runs commands whose system calls fail. Skips the test without a C compiler."""
+    """Runs commands and makes their system calls fail. Skips the test if there is no C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("gcc")

@@ -77,7 +77,7 @@ def table(name: str, **figures: int) -> None:
 
 
 def ours(word: str) -> list[psutil.Process]:
-    """Return running processes with this word in their arguments or environment."""
+    """Return the running processes that have `word` in their arguments or environment."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -241,7 +241,9 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
-    """The program continues without a listener, a signal still ends it, and no process is left behind."""
+    """After its watcher is killed, the program continues, a signal still ends it, and no process is left
+    behind.
+    """
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):

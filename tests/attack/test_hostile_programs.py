@@ -1,5 +1,5 @@
-"""Watched programs that do harm on purpose or by accident. Each ends as it would without watching, is
-reported, and leaves nothing behind.
+"""Watched programs that do harm on purpose or by accident. Each ends as it would without watching. The page
+reports the problem, and no file or process is left behind.
 
 They send the observer's protocol to the watching process, without TensorFlow.
 """

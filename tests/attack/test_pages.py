@@ -28,7 +28,7 @@ def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | in
 
 
 def tampered(rng: random.Random, tree: Any) -> str:
-    """Return a JSON value with some parts replaced, removed or moved."""
+    """Return the text of a JSON value after replacing, removing or moving some parts at random."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice([1, 1, 2, 4])):
         *way, key = rng.choice([at for at in leaves(tree) if at])

@@ -60,7 +60,7 @@ OVER = [
 
 @pytest.mark.parametrize("line", OVER)
 def test_a_command_does_not_overwrite_its_input(place, line):
-    here("history")  # this command imports the run that continued in the background
+    here("history")  # this first command imports the run that continued in the background
     before, runs = files(place), rounds_in(place / "data" / FILE)
     done = here(*line.split())
     *notes, error = done.stderr.splitlines()

@@ -1,7 +1,7 @@
 """A worker without TensorFlow, but with the real channel and spool: a round every few milliseconds.
 
-Arguments: seconds per round, and a file for the number of finished rounds; optionally the rounds of a run,
-and the seconds until it is ready.
+Arguments: seconds per round, and a file for the number of finished rounds; optionally the number of rounds in
+a run, and the seconds until the worker is ready.
 """
 
 import os

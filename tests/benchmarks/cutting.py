@@ -113,7 +113,9 @@ MODELS: dict[str, tuple[Make, tuple[int, ...]]] = {
 
 
 def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
-    """Return the share of a call that removing the layer saves: the median over rounds that time both models."""
+    """Return the share of a call that removing the layer saves: the median over rounds, each of which times
+    the model with and without the layer.
+    """
     x = tf.random.normal((BATCH, *shape))
     calls = []
     for cut in (False, True):

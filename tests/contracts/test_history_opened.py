@@ -38,7 +38,9 @@ WORDS = {
 
 
 class Audit:
-    """A folder with a history of three runs, and the log of each opening of that history."""
+    """A folder with a history of three runs, and a log with a line for each time that the history was
+    opened.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "audit.log"

@@ -177,5 +177,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """A class that is split over several files would show up as such a cycle."""
+    """If a class were split over several files, these files would import each other."""
     assert circles() == []

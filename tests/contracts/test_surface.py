@@ -13,7 +13,7 @@ READ = {
     *("clock", "new_id", "claims_of", "command", "further", "result"),
     *("find", "settings", "usual", "under"),
 }
-"""Methods of the state and its parts that other code may call, because they change nothing that is drawn."""
+"""Methods of the state and its parts that other code may call, because they change nothing on the screen."""
 PARTS = {"presets": Presets, "ghosts": Ghosts}
 CHANGES = {
     name
@@ -47,7 +47,7 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internal parts of a lab, with which it measures and stores runs."""
+"""Internal parts of a lab. It uses them to measure and store runs."""
 
 
 def reached(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Documents in other styles, with expectations written before the checker first read them."""
+"""Documents in further styles. The expected findings were written down before the checker first read them."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The values that the interpreter assigns to names: constants, shapes, helpers, classes, scopes, loops."""
+"""Tests the values that the checker's interpreter assigns to names: constants, shapes, helpers, classes,
+scopes, loops.
+"""
 
 import pytest
 from hypothesis import given
@@ -128,7 +130,7 @@ def test_shapes_and_dtypes(expression, before, expected):
     st.lists(st.integers(1, 9), min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
 def test_broadcasting_is_numpys(one, other):
-    """If the shapes fit, the result must be that of NumPy."""
+    """If the shapes can be broadcast, the result must equal NumPy's."""
     import numpy as np
 
     try:

@@ -100,13 +100,15 @@ def _install(requirement: str, folder: Path) -> None:
 
 
 def library() -> Path:
-    """Return the plug-in compiled for that TensorFlow. Raises Missing."""
+    """Return the plug-in compiled for the TensorFlow of `wheel`. Raises Missing."""
     return compiled(wheel() / "tensorflow")
 
 
 @functools.cache
 def compiled(tensorflow: Path) -> Path:
-    """Return the plug-in for the TensorFlow in that package folder, 2.16 or later. Raises Missing."""
+    """Return the plug-in compiled for the TensorFlow package in this folder, version 2.16 or later. Raises
+    Missing.
+    """
     compiler = shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler (cc)")

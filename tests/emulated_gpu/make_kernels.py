@@ -42,7 +42,7 @@ json.dump(rows, sys.stdout)
 
 
 def dump(path: str) -> list[Any]:
-    """Return the GPU kernels of the TensorFlow that is imported with this folder first in the path."""
+    """Return the GPU kernels of the TensorFlow installed in this folder."""
     environment = {**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([sys.executable, "-c", DUMP], env=environment, capture_output=True, check=True)
     rows: list[Any] = json.loads(done.stdout)
@@ -50,7 +50,7 @@ def dump(path: str) -> list[Any]:
 
 
 def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
-    """Return the lines of the table: kernels that the CUDA build has and the CPU build lacks."""
+    """Return the lines of the table: one for each kernel that the CUDA build has and the CPU build lacks."""
     known = {json.dumps(row) for row in cpu}
     lines = set()
     for op, types, host in cuda:

@@ -62,7 +62,7 @@ for op in given["ops"]:
         print(json.dumps(row), flush=True)
 """
 STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
-"""Ops that cannot run alone, because the test cannot construct their surroundings."""
+"""Ops that cannot run alone, because the test cannot construct the resources that they need."""
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:

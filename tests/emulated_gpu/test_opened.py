@@ -1,4 +1,6 @@
-"""The GPUs that a worker opens: the first GPU, those that a run requests, and none that cannot be opened."""
+"""A worker opens the first GPU and the GPUs that a run requests. A GPU that cannot be opened does not disturb
+it.
+"""
 
 from collections.abc import Callable
 

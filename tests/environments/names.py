@@ -28,7 +28,7 @@ _ENUMERATION = ("value", "names", "module", "qualname")
 
 
 def asked(folder: Path) -> ApiTable:
-    """Return the names of an environment's TensorFlow."""
+    """Return the names that an environment's TensorFlow defines."""
 
     async def ask() -> ApiTable:
         own = Environment(python=str(folder / "bin" / "python"), folder=str(folder))
@@ -77,7 +77,7 @@ def _differs(one: Signature, other: Signature | None) -> bool:
 
 
 def counts(name: str) -> bool:
-    """Return whether the existence of this name depends on TensorFlow, and not on Python or another library."""
+    """Return whether TensorFlow itself, and not Python or another library, defines this name."""
     return not _KERAS.match(name) and not _NOT_ITS_OWN.match(name)
 
 

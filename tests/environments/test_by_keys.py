@@ -32,6 +32,6 @@ def test_an_environment_is_added_and_measured_together_with_the_default_one(
         terminal.press("\r")
         terminal.see("old is ready", seconds=READY_S)
         terminal.press("r")
-        # The answer and every curve of the picture include both environments.
+        # The answer and the plot include both environments.
         terminal.see("in local,", "in old.", "old CPU graph", "local CPU graph", seconds=300)
         leave(terminal)

@@ -1,4 +1,6 @@
-"""An emulated GPU in the oldest supported TensorFlow, which has the same C interface. EMULATED."""
+"""The emulated GPU also works in the oldest supported TensorFlow, which has the same C interface.
+EMULATED.
+"""
 
 import json
 from collections.abc import Callable

@@ -49,7 +49,7 @@ def test_the_instrument_tests_itself(user: User) -> None:
 
 
 def test_the_self_test_ends_with_its_result_in_a_terminal(user: User) -> None:
-    """The check of forked processes starts its own workers, and ends only those."""
+    """The self-test's check of forked processes ends only the workers that it started."""
     with user.opens("tuilab selftest --only forked") as shell:
         assert shell.ended(120) in (0, NOT_PASSED), shell.text
         assert shell.shows("forked processes take")

@@ -162,8 +162,8 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
 
 
 class Bench:
-    """A fake runner for a machine with these devices. It answers each request for arms with figures, and
-    records the requests.
+    """A fake runner for a machine with the given devices. It answers each request with times for the
+    requested arms, and records the request.
     """
 
     def __init__(self, *gpus: str) -> None:

@@ -1,4 +1,6 @@
-"""At every position, a replay of packed rounds shows the state that results from all events up to there."""
+"""At every position of a replay, the screen shows the state that results from all events up to that position,
+even if the rounds are packed.
+"""
 
 import asyncio
 import random
@@ -38,7 +40,9 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives a replay. most: the largest number of events that arrived one by one since a rewind."""
+    """Receives the events of a replay. most: the largest number of single events that arrived after a
+    rewind.
+    """
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -52,7 +56,7 @@ class Screen:
 
 
 async def at(replay: Replay, screen: Screen, round: int) -> RunState:
-    """Return the state after moving the replay to that round."""
+    """Return the state after moving the replay to round `round`."""
     replay.paused = True
     replay.seek(round)
     playing = asyncio.ensure_future(

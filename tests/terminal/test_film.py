@@ -31,7 +31,9 @@ def played(name: str) -> list[str]:
 
 
 def words(shown: str) -> list[str]:
-    """Return the lines without scrollbars and distributions, which are drawn in eighths of a cell."""
+    """Return the lines without scrollbars and sample distributions, because these are drawn in eighths of a
+    cell.
+    """
     return [re.sub("[▁-█]", " ", line).rstrip() for line in shown.split("\n")]
 
 

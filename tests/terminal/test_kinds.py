@@ -1,4 +1,6 @@
-"""Different terminals: with 256 colours, with ASCII only, without colour, too small, and resized."""
+"""The lab in different terminals: with 256 colours, without colour, with ASCII only, too small, and
+resized.
+"""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Speeds up Textual for tests: each process reads the style sheets only once, and waits end when nothing is
-pending.
+"""Speeds up Textual for tests: each process parses the style sheets only once, and a wait ends as soon as
+nothing is pending.
 """
 
 import asyncio

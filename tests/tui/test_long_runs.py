@@ -104,7 +104,7 @@ def test_painting_five_times_the_rounds_takes_hardly_more_calls():
 
 @pytest.fixture
 def short(monkeypatch):
-    """Set the limit so that every run counts as long."""
+    """Lower the limit for long runs, so that every run counts as long."""
     monkeypatch.setattr(module, "LONG", 0)
 
 

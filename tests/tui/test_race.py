@@ -1,4 +1,4 @@
-"""The race between arms, drawn as bars, also with recordings from other machines."""
+"""The view Race draws arms as bars, including arms from other machines' recordings."""
 
 from types import SimpleNamespace
 

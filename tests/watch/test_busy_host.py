@@ -13,7 +13,9 @@ LASTED_S = 6.0
 
 
 def process(starved: float, parts: dict[str, float], *, keras: bool = False, ops: int = 5) -> Process:
-    """Return a program with steps of 1 ms, each with these parts. It was starved for a share of its time."""
+    """Return a program with steps of 1 ms, each with these parts. `starved`: the share of time for which it
+    waited for a processor.
+    """
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     file = KERAS if keras else FILE

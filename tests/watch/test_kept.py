@@ -243,7 +243,9 @@ for _ in range(150):
 
 @pytest.mark.slow
 def test_functions_that_a_loop_makes_again_are_one_kind_of_step(tmp_path: Path) -> None:
-    """A window for one of these functions saw no whole step, because the program soon called the next one."""
+    """A loop creates a function for each step. A profiler window for a single function saw no whole step,
+    because the program soon called the next function.
+    """
     program, seen = tmp_path / "train.py", list[Process]()
     program.write_text(REBUILT)
     run_watched(program, beside=lambda of: seen.extend(of.processes.values()))

@@ -57,7 +57,7 @@ def captured(folder: Path, body: str) -> str:
 
 def speedup_of(tried: Tried) -> float:
     """Return the step's speedup, which must be in its interval. If the host was too busy for a result, the
-    trial must say so.
+    trial must report this.
     """
     assert tried.step is not None, tried
     if tried.step_ci95 is None:

@@ -143,7 +143,8 @@ def test_a_file_about_to_receive_a_run_is_not_touched(tmp_path, store, monkeypat
         found.append(collect(store, tmp_path))
 
     (tmp_path / "r0.new").touch()
-    os.utime(tmp_path / "r0.new", (1e9, 1e9))  # as if the writer had been killed before it wrote anything
+    # an empty old file, as if its writer had been killed before writing anything
+    os.utime(tmp_path / "r0.new", (1e9, 1e9))
     with monkeypatch.context() as patch:
         patch.setattr("tuilab.spool.write_all", looked_at)
         kept = Spool("r1", str(tmp_path))

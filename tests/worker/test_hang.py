@@ -1,4 +1,4 @@
-"""If a call hangs, its run ends by itself, even if no process reads the events."""
+"""If a call hangs, the worker ends the run, even if no process reads its events."""
 
 import json
 import subprocess

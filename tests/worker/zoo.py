@@ -1,5 +1,5 @@
-"""Thirty kinds of model files that `twenty` lacks. tuilab must measure each file, or reject it with a
-message.
+"""Thirty kinds of model files that the module `twenty` lacks. tuilab must measure each file, or reject it
+with a message.
 
   python -m tests.worker.zoo FOLDER
 

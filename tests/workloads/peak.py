@@ -1,5 +1,5 @@
-"""Measures how much memory arms really take. As a program, it prints the declared and the measured bytes for
-each case.
+"""Measures how much memory arms really take. Run as a program, this file prints the declared and the measured
+bytes of each case.
 """
 
 import gc

@@ -20,7 +20,7 @@ from tuilab.workloads import memory
 def test_a_limit_that_a_device_ignores_shows_nothing_about_the_host(
     monkeypatch: pytest.MonkeyPatch, bases: list[str], fell: bool, said: str
 ) -> None:
-    """An emulated GPU ignores the limit."""
+    """An emulated GPU ignores the limit, so an allocation that succeeds there proves nothing."""
     grown = {
         "reached": 2**31,
         "bases": bases,

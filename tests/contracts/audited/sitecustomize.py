@@ -11,7 +11,7 @@ NAMES = ("history.db", "history.db-wal", "history.db-shm")
 
 
 def note(event: str, args: tuple[object, ...]) -> None:
-    """Add a line to the log each time that a history is opened."""
+    """Add a line to the log if the event opens a history."""
     if (
         event not in ("open", "sqlite3.connect")
         or not args

@@ -42,10 +42,10 @@ def test_no_more_is_demanded_than_the_noise_allows() -> None:
     ("spread", "grows", "slows", "passes"),
     [
         (0.005, 0.06, 0.0, True),
-        (0.06, 0.06, 0.0, True),  # uneven times: few drifts are detected, as expected
-        (0.005, 0.0, 0.0, False),  # the engine misses the growth
+        (0.06, 0.06, 0.0, True),  # uneven times, so few drifts are detected, as expected
+        (0.005, 0.0, 0.0, False),  # faulty: the engine does not detect that the times grow
         (0.03, 0.01, 0.0, False),
-        (0.005, 0.06, 0.05, False),  # steady spins seem to become slower
+        (0.005, 0.06, 0.05, False),  # faulty: steady spins seem to become slower
     ],
 )
 def test_the_demanded_drift_detection_follows_the_noise_of_the_machine(

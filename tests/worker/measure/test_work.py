@@ -232,7 +232,9 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """A call's start that was measured at a slow time may take longer than a whole call at a fast time."""
+    """The start of a call, if measured while the machine is slow, may take longer than a whole call while it
+    is fast.
+    """
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}
     earlier = msgspec.structs.replace(cpu, launch_s=slow, copied_s=slow)

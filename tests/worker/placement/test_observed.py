@@ -199,7 +199,9 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """This holds whatever the scope in which the data set is created, unless an op itself requests a device."""
+    """The device scope in which the data set is created has no effect; only an op that itself requests a
+    device runs elsewhere.
+    """
 
     def mapped(number: Any) -> Any:
         root = tf.sqrt(tf.cast(number, tf.float32))
