@@ -131,8 +131,8 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """Count two operations for each combination of all labels of two operands; for one operand, one per
-    element.
+    """For two operands, count two operations for each combination of values of all labels; for one operand,
+    one per element.
     """
     text = op.get("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)
@@ -162,8 +162,8 @@ def _sparse_product(op: Shaped) -> float:
 def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
     """Count two operations for each output position, filter position and input channel.
 
-    result: index of the input that has the shape of the forward pass's result; None for the op's output.
-    kernel: the same for the filter.
+    result: index of the input with the shape of the forward result; None if that is the op's output. kernel:
+    the same for the filter.
     """
 
     def count(op: Shaped) -> float:

@@ -60,7 +60,7 @@ def expand_on(
 
 
 def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Sequence[str]:
-    """Drop dtypes that this device never supports, unless that would drop them all."""
+    """Drop dtypes that this device never supports, unless none would remain."""
     if family(device) == "GPU":
         return dtypes
     return [dtype for dtype in dtypes if dtype not in declaration.gpu_dtypes] or dtypes

@@ -195,7 +195,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
 
 
 def _remove_left(target: Path) -> None:
-    """Remove temporary files of this target that are unlocked, because their writers have ended."""
+    """Remove the unlocked temporary files of this target, whose writers have ended."""
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]

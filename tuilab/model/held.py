@@ -44,7 +44,7 @@ def release(file: Identity) -> None:
 
 
 def users(path: Path) -> int:
-    """Return the number of connections that this process has to that database."""
+    """Return the number of connections of this process to the database at that path."""
     found = identity(path)
     with _lock:
         return _held.get(found, 0) if found else 0

@@ -112,7 +112,7 @@ OWN_KERNEL = (
     | names("""Conv Conv2DBackpropInput Conv2DBackpropFilter Conv3DBackpropInput Conv3DBackpropInputV2
     Conv3DBackpropFilter Conv3DBackpropFilterV2""")
 )  # fmt: skip
-"""Ops that no compiler fuses with each other, so each launches at least one kernel."""
+"""Ops that no compiler fuses with one another. Each of them launches at least one kernel."""
 NO_ARITHMETIC = (
     NO_WORK
     | ALIASES

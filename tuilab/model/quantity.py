@@ -114,7 +114,7 @@ def median_of(value: float, half_width: float | None = None) -> str:
 
 
 def as_shown(value: float, half_width: float | None = None) -> float:
-    """Round `value` to the digits that `median_of` shows."""
+    """Round `value` to the digits that `median_of` would show."""
     return _rounded(value, digits_for(value, abs(value) / 10 if half_width is None else half_width))[0]
 
 
@@ -181,5 +181,5 @@ _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!
 
 
 def keep_on_line(text: str) -> str:
-    """Keep a figure and its unit, or a whole interval, on one line."""
+    """Replace spaces inside a figure with its unit, or inside an interval, to keep each on one line."""
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)
