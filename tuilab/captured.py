@@ -236,7 +236,7 @@ def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, sai
     already = batches == {None}
     if already or not batches or (len(batches) > 1 and None not in batches):
         if len(batches) > 1:
-            said.append("The inputs' first dimensions differ, so none was left open.")
+            said.append("The inputs' first dimensions differ, so none of them is variable.")
         return as_called
     open_ = [
         tf.TensorSpec([None, *spec.shape[1:]], spec.dtype, name=spec.name) if spec.shape.rank else spec
@@ -246,7 +246,8 @@ def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, sai
         return function.get_concrete_function(*open_)
     except Exception as error:  # the user's function may raise anything for an unknown batch size
         said.append(
-            f"Its first dimension is {batches.pop()}: tracing with an open one raised {type(error).__name__}."
+            f"Its first dimension stays {batches.pop()}: tracing with an unknown size raised "
+            f"{type(error).__name__}."
         )
         return as_called
 

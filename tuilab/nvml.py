@@ -17,14 +17,14 @@ MEGA = 1e6
 IDLE = 0x1
 REASONS = {
     IDLE: "idle",
-    0x2: "clocks set by an application",
+    0x2: "held to the clocks that an application set",
     0x4: "at its power limit",
-    0x8: "hardware slowdown (heat, power brake or supply)",
+    0x8: "slowed by the hardware (heat, power brake or supply)",
     0x10: "limited to the clock of its GPU group (sync boost)",
     0x20: "hot: slowed by the driver",
     0x40: "hot: slowed by the hardware",
-    0x80: "power brake from the supply",
-    0x100: "clocks set for the display",
+    0x80: "slowed by the power supply's brake signal",
+    0x100: "held to the display's clocks",
 }
 """NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) in words."""
 

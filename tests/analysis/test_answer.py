@@ -339,7 +339,9 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     assert medians(measure(state, {EAGER: 1e-9, GRAPH: 1e-9}, rounds=0), EAGER, GRAPH) == pytest.approx(1.2)
     said = answer(finish(state))
     assert re.search(r"1\.[789]\d*× faster than eager \[1.* [12].*\]\. On the CPU 4", said), said
-    assert "; the quotient of the medians is 1.20×, because they mix rounds of different speed" in said, said
+    assert (
+        "; the quotient of the medians is 1.20×, because they combine rounds of different speeds" in said
+    ), said
     for arm, count in ((EAGER, 43), (GRAPH, 5)):
         node = e.Node("n", "Mul", "CPU:0", kind="op", count=count)
         state.apply(e.Placement(run="r", arm=arm.id, nodes=(node,)))
@@ -388,7 +390,7 @@ def test_an_arm_between_two_that_are_nearly_equal_is_not_called_slower() -> None
     near = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.02, 0.001), c=pace(1.025, 0.06))
     said = answer(near)
     assert re.search(
-        r"^CPU a, CPU b and CPU c lie within 5.2% of each other\. CPU a takes 1.0.*, CPU b .*, CPU c ", said
+        r"^CPU a, CPU b and CPU c are within 5.2% of each other\. CPU a takes 1.0.*, CPU b .*, CPU c ", said
     ), said
     assert "slower" not in said and "fastest" not in said
 
@@ -416,7 +418,7 @@ def test_two_rounds_are_not_said_to_vary() -> None:
 def test_with_several_leaders_the_faster_arm_of_a_pair_is_named() -> None:
     state = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0.01), b=pace(1.001, 0.01), c=pace(3.0, 0.01))
     said = answer(state)
-    assert "1.00×" not in said and "CPU a and CPU b lie within 0.1% of each other. CPU a takes " in said
+    assert "1.00×" not in said and "CPU a and CPU b are within 0.1% of each other. CPU a takes " in said
     assert ", CPU b 1.001 s [0.9960 1.006]. " in said
     assert "3.00× slower than CPU a [" in said
 

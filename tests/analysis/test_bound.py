@@ -39,7 +39,7 @@ class TestGpu:
         found = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "xla", copied=False).on(GPU_SHEET)
         assert found.seconds == found.host_s == pytest.approx(80e-6)
         bare = GpuCall(Work(flop=1, inputs=1, outputs=1), None, "xla", copied=False).on(GPU_SHEET)
-        assert bare.host_s == 0 and "TensorFlow's own dispatch on this host" in bare.unknown
+        assert bare.host_s == 0 and "TensorFlow's dispatch overhead on this host" in bare.unknown
 
     def test_unknown_parts_of_the_bound_are_named(self) -> None:
         found = GpuCall(Work(), CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
@@ -259,7 +259,9 @@ class TestAnswer:
 
     def test_a_gpu_whose_bound_is_slower_cannot_win(self) -> None:
         text = answer(without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
-        assert "A GPU cannot win: none of the 11 NVIDIA cards known here takes less than 100 µs" in text
+        assert (
+            "A GPU cannot win: none of the 11 NVIDIA cards that tuilab knows takes less than 100 µs" in text
+        )
 
     def test_no_bound_is_printed_for_a_machine_with_a_gpu(self) -> None:
         state = with_work(

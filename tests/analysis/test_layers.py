@@ -114,7 +114,7 @@ def test_a_layer_with_a_loop_has_a_figure_only_within_ten_points(saved, shown, s
     [
         (made.GRAPH, unknown(1e-3, "a call of 40 s is too long"), "No layers: a call of 40 s is too long; reduce batch."),
         (made.GRAPH, made.account(compute=1e-3), "No layers: the graph's work could not be counted."),
-        (made.GRAPH, made.account(dispatch=1e-3), "No layers: its ops are too short for the profiler; increase batch"),
+        (made.GRAPH, made.account(dispatch=1e-3), "No layers: the arm's ops are too short for the profiler; increase batch"),
         (SLOW, made.account(compute=1e-3), "No graph arm was measured"),
         (made.GRAPH, None, ""),
     ],

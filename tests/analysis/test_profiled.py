@@ -54,7 +54,7 @@ def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -
 
 def test_copies_are_compared_with_the_compute() -> None:
     told = diagnose(profile((op("A", 1e-3),), copy_in=2.1e-3, compute=1e-3))
-    assert "Copies take 2.10 ms of 3.10 ms, 2.10× the compute; keep the data on the device." in told
+    assert "Copies take 2.10 ms of 3.10 ms, 2.10× the compute time; keep the data on the device." in told
 
 
 def test_copy_time_outside_the_link_is_accounted_for() -> None:

@@ -234,7 +234,7 @@ def test_a_raises_claim_is_judged_by_the_error() -> None:
         "CPU graph raised ResourceExhaustedError, a kind of OpError and Exception, not RuntimeError.",
     )
     fine = measure(begun([GRAPH]), {GRAPH: 1e-3})
-    assert verdict(Raises(error="OpError"), fine) == ("refuted", "CPU graph ran and raised nothing.")
+    assert verdict(Raises(error="OpError"), fine) == ("refuted", "CPU graph ran without an error.")
     assert verdict(Raises(error="OpError"), begun([GRAPH]))[0] == "undecided"
 
 

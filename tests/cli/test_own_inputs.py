@@ -117,7 +117,7 @@ def test_other_commands_take_shapes_too(own, command):
     ("words", "says"),
     [
         (("stft-small", "--input", "a=float32[2]"), "for a preset, use --set"),
-        (("own.py:loss", "--input", "a=float32[2"), "expected a shape as in float32[batch=32,64]"),
+        (("own.py:loss", "--input", "a=float32[2"), "expected a shape such as float32[batch=32,64]"),
         (("own.py:loss", "--input", "elsewhere"), "'resident', 'copied' or a shape"),
     ],
 )

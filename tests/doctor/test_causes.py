@@ -235,7 +235,7 @@ def test_a_cudnn_mismatch_is_the_cause(machine: Machine):
     machine.sees("8.9", lines.CUDNN, Tried(what="MatMul", device="GPU:0"), error)
     report = machine.examine()
     assert report.gpu_visible and report.code == "cudnn-mismatch"
-    assert "it loads 9.1.0, TensorFlow was built with 9.3.0" in report.cause
+    assert "it loads 9.1.0, but TensorFlow was built with 9.3.0" in report.cause
     assert report.mend == f'{sys.executable} -m pip install "nvidia-cudnn-cu12<13.0,>=9.1"'
 
 

@@ -293,7 +293,7 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         first, second = app.screen.query(Input)
         first.value, second.value = "float32[width=8,4]", "float23[8]"
         await press(pilot, app, "enter")
-        assert "expected a shape as in" in " ".join(text(app).split()) and not app.runner.measured
+        assert "expected a shape such as" in " ".join(text(app).split()) and not app.runner.measured
         second.value = "float32[width,4]"
         await press(pilot, app, "enter")
         await until(pilot, lambda: app.runner.measured)

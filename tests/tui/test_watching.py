@@ -240,7 +240,7 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
 
     async with opened(app) as pilot:
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("Nothing was captured: none of its steps is a tf.function"))
+        await until(pilot, lambda: said("Nothing was captured: none of the program's steps is a tf.function"))
         watched.play(made)
         await press(pilot, app, "c")
         await until(pilot, lambda: said("will be captured at its next call"))

@@ -116,7 +116,7 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
     (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
     assert of.gain_at_most == pytest.approx(7 / 2, rel=0.01)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(7 / 0.5, rel=0.01)
-    assert "starting ops, now 21% of a step, may also become faster" in of.message
+    assert "starting ops (21% of a step) may also become faster" in of.message
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:

@@ -112,13 +112,13 @@ async def test_float32_and_a_graph_are_measured_and_compared(
     subprocess.run([sys.executable, "-c", DOUBLE, folder], check=True, capture_output=True)
     tried = await trial.attempt(folder, found("float64"), PAGE)
     speedup_of(tried)
-    assert tried.said.startswith("the step in float32; the results agree to"), tried
+    assert tried.said.startswith("the step in float32; the results agree to within"), tried
     steps = StepTimes(n=99, median_s=10.0, ci95_s=(9.0, 11.0), kind="eager")
     page = msgspec.structs.replace(PAGE, steps=steps)
     tried = await trial.attempt(folder, found("eager-step"), page)
     assert speedup_of(tried) > 10
     same = await trial.attempt(folder, found("mixed-precision"), page)
-    assert same.step is None and "runs none of its ops in lower precision" in same.said, same
+    assert same.step is None and "runs none of the step's ops in lower precision" in same.said, same
 
 
 def test_a_change_that_does_not_apply_is_refused_with_a_reason() -> None:

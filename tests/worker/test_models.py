@@ -234,7 +234,7 @@ def test_a_captured_step_names_its_origin(worker, models):
     assert {arm.status for arm in state.arms.values()} == {"ok"}
     assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
     assert state.model.inputs[1].values == "integers from 0 to 4"
-    assert any("Batch 2 runs the program's own graph" in said for said in state.model.said)
+    assert any("A batch of 2 runs the program's own graph" in said for said in state.model.said)
 
 
 def test_given_inputs_are_used_and_checked(worker, models):

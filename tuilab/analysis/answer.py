@@ -227,7 +227,7 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     unseen = brief = ""
     if any(each is not None and each.is_slower for each in ratios):
         spans = [each.interval for each in ratios if each is not None and each.interval is not None]
-        verb = f"lie within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
+        verb = f"are within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
     else:
         if not all(close(arm, arms[0], point) for arm in tied[1:]):
             verb = "cannot be told apart within the noise"

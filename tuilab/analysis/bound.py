@@ -97,7 +97,7 @@ class GpuCall:
             unknown.append(f"the {sheet.name}'s cache size, so its memory bandwidth cannot be applied")
         unknown += [f"its {dtype} throughput" for dtype in needed(work) if sheet.peak(dtype) is None]
         if self.host is None:
-            unknown.append("TensorFlow's own dispatch on this host")
+            unknown.append("TensorFlow's dispatch overhead on this host")
         arithmetic, memory, kernels = self._kernels(work, sheet)
         launch = sheet.launch.value
         launches = self.kernels * launch

@@ -29,7 +29,7 @@ def article(sheet: DataSheet) -> str:
 
 def every_card() -> str:
     """Return the phrase that names every GPU of the table, as the subject of a sentence."""
-    return f"none of the {len(SHEETS)} NVIDIA cards known here"
+    return f"none of the {len(SHEETS)} NVIDIA cards that tuilab knows"
 
 
 def parts_words(bound: GpuBound) -> str:

@@ -25,8 +25,8 @@ ONE_PROCESS = (
     "not cover. Use --budget standard to measure in several processes."
 )
 
-ONLY_DEVICE = "no arm was measured in both runs: the compared arms differ in their device"
-NO_MATCH = "nothing to compare: no arm of one run matches an arm of the other, except for the device"
+ONLY_DEVICE = "no arm was measured in both runs: the compared arms ran on different devices"
+NO_MATCH = "nothing to compare: the runs have no arm in common, even if the device is ignored"
 
 SAME = "within the noise"
 BY_CHANCE = "may be chance"

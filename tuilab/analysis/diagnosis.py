@@ -319,7 +319,7 @@ def _find_unexplained(
     remedy = "The other shares are lower bounds; the timeline shows when each op runs."
     if parts.not_known > ALL:
         text = f"The time of a call of {name_of(arm, point)} cannot be split into parts"
-        remedy = "Measure again on a quiet machine, where profiled calls take as long as the others."
+        remedy = "Measure again on a quiet machine: profiled calls must take as long as the others."
     yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
 
 

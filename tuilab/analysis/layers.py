@@ -132,7 +132,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
             return "No layers: the graph's work could not be counted."
         if not account.seconds("compute"):
             larger = f"; increase {model.batch}" if model.batch else ""
-            return f"No layers: its ops are too short for the profiler{larger}."
+            return f"No layers: the arm's ops are too short for the profiler{larger}."
     return ""
 
 

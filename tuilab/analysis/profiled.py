@@ -138,7 +138,7 @@ def _copies(profile: Profile) -> Iterator[str]:
         return
     text = f"Copies take {shown(copying)} of {shown(profile.measured_s)}"
     if computing > 0:
-        text += f", {times(copying / computing)} the compute; keep the data on the device"
+        text += f", {times(copying / computing)} the compute time; keep the data on the device"
     yield text + "."
 
 

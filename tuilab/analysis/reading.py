@@ -170,7 +170,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     low, high = ratio.interval or (0.0, math.inf)
     if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
-    why = "they mix rounds of different speed" if ratio.paired else "the ratio compares means"
+    why = "they combine rounds of different speeds" if ratio.paired else "the ratio compares means"
     return f"; the quotient of the medians is {times(quotient)}, because {why}"
 
 
@@ -358,7 +358,7 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
     return unknown(
         median_s,
         f"the profiled calls took {seconds(account.total_s)}, which differs from this run's "
-        f"{seconds(median_s)} by more than its spread explains",
+        f"{seconds(median_s)} by more than the spread explains",
     )
 
 

@@ -426,7 +426,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
         return missing(state, when.arms)
     for arm, errors in rows:
         if not errors:
-            return "refuted", f"{arm.label} ran and raised nothing."
+            return "refuted", f"{arm.label} ran without an error."
         other = next((error for error in errors if wanted not in error), None)
         if other is not None:
             kinds = listed(other[1:], "and")
@@ -552,7 +552,7 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
         f"this work takes {median_of(estimate.median, estimate.half_width)} on the host, whatever the "
         "device; a GPU"
     )
-    text += f" a thousand times slower than the slowest GPU known here needs only {seconds(best)}"
+    text += f" a thousand times slower than the slowest GPU that tuilab knows needs only {seconds(best)}"
     return "confirmed", f"{BY_BOUND} {text}."
 
 

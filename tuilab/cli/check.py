@@ -60,8 +60,8 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--target",
     type=click.Choice(["auto", "1", "2"]),
     help=(
-        "Major TensorFlow version of the code. Names are not checked for version 1; auto infers it.  "
-        "[default: auto]"
+        "Major TensorFlow version of the code. Names are not checked for version 1; auto infers the "
+        "version.  [default: auto]"
     ),
 )
 @click.option(

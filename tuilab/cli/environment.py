@@ -21,7 +21,7 @@ python_option = click.option(
     "--python",
     metavar="PATH",
     default="",
-    help="Measure with the TensorFlow in this virtual or conda environment, or in this Python.",
+    help="Measure with the TensorFlow of this virtual or conda environment, or of this Python.",
     expose_value=False,
     callback=_remember,
 )

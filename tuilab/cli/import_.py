@@ -34,7 +34,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
     target = folder or own_folder()
     if not report.presets:
         _say_gaps(report)
-        raise InputError("DOC", document, "a document with a benchmark that a workload can measure")
+        raise InputError("DOC", document, "a document with a benchmark that tuilab can measure")
     kept = [preset.name for preset in report.presets if not _write_preset(preset, target, overwrite)]
     _say_gaps(report)
     if kept:

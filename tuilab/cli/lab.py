@@ -113,7 +113,7 @@ def _collect(history: History) -> None:
     except OSError:  # nothing can be added to a history that is read-only
         return
     except sqlite3.Error as error:
-        tell(f"cannot add runs that continued in the background ({error})")
+        tell(f"cannot add the background runs to the history ({error})")
         return
     if found is None:
         return

@@ -29,7 +29,7 @@ against_option = click.option(
     default="",
     metavar="GPU",
     callback=_known_gpu,
-    help="The best case on this GPU, from its data sheet: h100, rtx4090, …; `help` lists all.",
+    help="Show the best case on this GPU, computed from its data sheet: h100, rtx4090, …; `help` lists all.",
 )
 
 

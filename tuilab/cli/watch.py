@@ -83,7 +83,7 @@ class Watch(click.Command):
     "--open",
     "kept",
     is_flag=True,
-    help="Open saved pages side by side: COMMAND lists their ids, or --json files.",
+    help="Open saved pages side by side; give their ids or --json files instead of COMMAND.",
 )
 @click.option("--far", hidden=True, default="", metavar="COLUMNSxROWS")
 @click.option("--folder", hidden=True, default=".")

@@ -642,7 +642,7 @@ def gpu_too_old(f: Findings) -> Cause | None:
     if not found:
         return None
     cause = (
-        f"the GPU is too old: its compute capability is {found[0]}, this TensorFlow needs {found[1]} "
+        f"the GPU is too old: its compute capability is {found[0]}, but this TensorFlow needs {found[1]} "
         "or higher"
     )
     return Cause("gpu-too-old", cause, fixes.other_machine("a machine with a newer GPU"))
@@ -770,7 +770,7 @@ def cudnn(f: Findings) -> Cause | None:
     loaded = next((x.path for x in f.libraries.found if x.wanted.folder == "cudnn"), "")
     shadowed = any(loaded.startswith(f"{folder.rstrip('/')}/") for folder in f.environment.library_folders)
     what = (
-        f"it loads {versions[0]}, TensorFlow was built with {versions[1]}"
+        f"it loads {versions[0]}, but TensorFlow was built with {versions[1]}"
         if versions
         else "it does not start"
     )

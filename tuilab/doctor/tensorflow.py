@@ -123,7 +123,7 @@ def probes(found: TensorFlow) -> tuple[Probe, ...]:
 
 def _silent(found: TensorFlow, name: str) -> Probe:
     if found.crashed:
-        return Probe(name, "fail", f"the process that tries it {found.crashed}")
+        return Probe(name, "fail", f"the process that ran this test {found.crashed}")
     return Probe(
         name,
         "fail" if found.hung else "skip",

@@ -19,8 +19,8 @@ from tuilab.model.sanitize import sanitize
 
 Listener = Callable[[e.Event], None]
 NOBODY = (
-    f"no node can measure: start one on each machine with `dask worker ADDRESS --resources {RESOURCE}=1`, "
-    "where tuilab[fleet] is installed"
+    "no node can measure: on each machine, install tuilab[fleet] and run `dask worker ADDRESS --resources "
+    f"{RESOURCE}=1`"
 )
 
 

@@ -202,7 +202,7 @@ class Scheduler:
         if beside:
             words = (
                 f"is on the same machine as {beside[0]}, and they would disturb each other; start one "
-                "per machine"
+                "node per machine"
             )
             self._tell(hand, words, grave=True)
 

@@ -232,8 +232,8 @@ class Recorder:
         except OSError as error:
             why = self.problem or "the runs were in memory only"
             if spool and all(file_of(spool, run).exists() for run in runs):
-                return f"{why}; they are saved in {spool}, and the next start adds them to the history"
-            return f"{why}; they are lost: {error.strerror}"
+                return f"{why}; the runs are saved in {spool}, and the next start adds them to the history"
+            return f"{why}; the runs are lost: {error.strerror}"
         why = self.problem or "the history could not be written anywhere"
         return f"{why}; the missing data is saved in {name}; tuilab history import adds it"
 

@@ -144,7 +144,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
         finished += import_left(store, file)
     except CannotBeReadError as error:
         if file.exists():
-            problems.append(f"{error}; the file stays until then")
+            problems.append(f"{error}; the file stays until it can be read")
     except InputError as error:
         aside = file.with_suffix(".unreadable")
         file.rename(aside)

@@ -114,7 +114,8 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
             raise TrialError(f"{change.how} fails: {sanitize_line(compared['problem'], 200)}")
         if change.name == "mixed" and compared["apart"] == 0:
             raise TrialError(
-                f"{change.how} changes nothing: TensorFlow runs none of its ops in lower precision here"
+                f"{change.how} changes nothing: TensorFlow runs none of the step's ops in lower precision "
+                "here"
             )
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
@@ -138,7 +139,7 @@ def _agreement(apart: float | None, agrees: float) -> str:
         return "the step draws random numbers, so its results cannot be compared"
     if apart > agrees:
         return f"the results differ by up to {percent(apart)}: check them before you use the change"
-    return f"the results agree to {apart:.0e}" if apart else "the results are the same"
+    return f"the results agree to within {apart:.0e}" if apart else "the results are the same"
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:

@@ -354,7 +354,7 @@ class Watching(ShownProgram):
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or key is None:
-            raise LookupError("none of its steps is a tf.function")
+            raise LookupError("none of the program's steps is a tf.function")
         if isinstance(key, int):
             name = of.functions[key].name.rpartition(".")[2]
         elif of.tapes[key][1]:

@@ -30,7 +30,7 @@ ITEM_BYTES = {
 DTYPES = frozenset((*ITEM_BYTES, "string"))
 EXAMPLE = "float32[batch=32,64]"
 EXPECTED = (
-    f"a shape as in {EXAMPLE}, with a range as in int32[32]:0..999, or a Python value as in 5 or 'same'"
+    f"a shape such as {EXAMPLE}, with a range such as int32[32]:0..999, or a Python value such as 5 or 'same'"
 )
 MOST_DIMENSIONS, LARGEST_SIZE = 8, 2**40
 _TENSOR = re.compile(
@@ -170,6 +170,6 @@ def _sized(argument: Argument, sizes: dict[str, int]) -> Argument:
         return argument
     for each in argument.shape:
         if not each.size and each.name not in sizes:
-            raise InputError("--input", text_of(argument), f"a size of {each.name}, as in {each.name}=64")
+            raise InputError("--input", text_of(argument), f"a size for {each.name}, such as {each.name}=64")
     shape = tuple(Size(each.size or sizes[each.name], each.name) for each in argument.shape)
     return msgspec.structs.replace(argument, shape=shape)

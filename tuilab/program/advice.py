@@ -268,7 +268,7 @@ TABLE: dict[str, Advice] = {
         "rows for one fit()"
     ),
     "epochs": Advice(
-        "give each epoch more steps (data that .repeat(), with steps_per_epoch), and validate less often "
+        "give each epoch more steps (.repeat() the data, set steps_per_epoch), and validate less often "
         "(validation_freq)"
     ),
     # Ops

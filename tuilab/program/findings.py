@@ -514,7 +514,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     # A map that sleeps or waits for a disk uses no processor.
     if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return
-    how = f" during the step, using up to {percent(beside)} of the processors that it computes on"
+    how = f" during the step, using up to {percent(beside)} of the processors that the step computes on"
     yield _python_in_map(case, python[0], how, share, interval, beside)
 
 
@@ -672,7 +672,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     if of.tapes[key][1] or found[1]:
         at, advice = (found if found[1] else key), "eager-step, of Keras"
     text = "the step runs op by op in Python"
-    text += f", of which {percent(share)} is Python and dispatch" if share else ""
+    text += f"; {percent(share)} of it is Python and dispatch" if share else ""
     yield _finding(case, "eager-step", at, text, share, advice=advice, interval=interval)
 
 
@@ -702,7 +702,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
-        text += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
+        text += f" run op by op from Python; {percent(whole)} of the step is Python and dispatch"
         share = whole
     yield _finding(case, "eager-step", case.ops_at(), text, share, advice=advice, interval=interval)
 
@@ -860,7 +860,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         what = library.removeprefix(CALLBACK)
     late = of.share(*STARTING)
     more = (
-        (f"; starting ops, now {percent(late)} of a step, may also become faster without it")
+        (f"; starting ops ({percent(late)} of a step) may also become faster if this time is saved")
         if late >= BETWEEN
         else ""
     )
@@ -1216,7 +1216,7 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
                 case,
                 "memory",
                 case.step_at(),
-                f"{short} has {percent(max(0.0, left))} of its memory left at the peak",
+                f"{short} has {percent(max(0.0, left))} of its memory left at its peak use",
             )
 
 

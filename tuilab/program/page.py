@@ -248,8 +248,8 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
             )
         else:
             out.append(
-                "the program ended before a profiler window recorded a complete step: "
-                "with --once, a window opens immediately"
+                "the program ended before a profiler window recorded a complete step; "
+                "use --once to open a window immediately"
             )
     elif of.steps is of.loops:
         out.append("the steps are the iterations of a loop of ops, timed only during profiler windows")

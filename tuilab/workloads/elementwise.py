@@ -21,7 +21,7 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side. Launching takes a smaller share of larger matrices.",
+            help="The matrices are side × side. The larger they are, the less launching matters.",
             default=10,
             low=1,
             high=8_192,

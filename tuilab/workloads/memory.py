@@ -24,7 +24,7 @@ POLL_S = 0.2
 DECLARATION = Declaration(
     name="memory",
     title="Allocating on a device",
-    summary="Tensors allocated and filled until they hold the requested bytes; on a GPU also under a limit.",
+    summary="Allocates and fills tensors until they hold the requested bytes; on a GPU, also under a limit.",
     unit="allocation",
     parameters=(
         LogInteger(
@@ -156,7 +156,7 @@ def _tell(b: Build, found: Mapping[str, Any], asked: str) -> None:
     bases, caught, usable = found["bases"], found["caught"], found["usable"]
     name = bases[0] if bases else ""
     if not name:
-        b.fact("oom:error", "", f"{b.arm.device}: allocating {asked} raised nothing")
+        b.fact("oom:error", "", f"{b.arm.device}: allocating {asked} raised no error")
         return
     b.fact("oom:error", name, f"{b.arm.device}: allocating {asked} raised {' → '.join(bases)}")
     does = "catches" if caught else "does not catch"

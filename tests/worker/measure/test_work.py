@@ -122,7 +122,7 @@ def test_without_an_eager_arm_another_call_counts_the_iterations(
     assert work.flop == pytest.approx(3 * 2 * 32**3, rel=0.15) and not work.uncounted
     inner = run(worker, Scenario("nested", {}, f"{file}:nested"), arm).arms[arm.id].work[0]
     assert (
-        "its number of iterations depends on the data; measure eager mode too to count it"
+        "its number of iterations depends on the data; also measure eager mode to count it"
         in inner.uncounted[0]
     )
 

@@ -48,7 +48,7 @@ class Fixed:
     def write(self) -> None:
         """Write the file, unless it has changed since it was read. Raises OSError and InputError."""
         if read_regular(self.path, LARGEST) != self.before.encode("utf-8"):
-            raise OSError(0, "it changed during the fix, so it was not written", str(self.path))
+            raise OSError(0, "the file changed during the fix, so it was not overwritten", str(self.path))
         write_bytes(self.path, self.after.encode("utf-8"))
 
 

@@ -433,7 +433,7 @@ class Interpreter:
             return Unknown("a time limit", self.trace.events[last].line)
         self._covered += last - first
         if self._covered > MOST_COVERED:
-            self.note(self.trace.events[last].line, "too many timings overlap, so the others are ignored")
+            self.note(self.trace.events[last].line, "too many timings overlap, so the rest are ignored")
             return Unknown("a time that is not evaluated", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
         line, last_line = self._withs.get(first, (start.line, end.line))

@@ -212,7 +212,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         known = IMAGES.get(name.removesuffix(".load_data").rpartition(".")[2])
         if known is not None:
             return _data_set(*known)
-        return Unknown("data that is downloaded when it runs", args.line)
+        return Unknown("data downloaded at run time", args.line)
     event.result = OpaqueObject("object", name)
     return event.result
 

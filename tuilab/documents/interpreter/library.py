@@ -166,8 +166,8 @@ _OF_LAYERS = words(
     " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
 )
 _INSTEAD = {
-    "batch_input_shape": "Put keras.Input(batch_shape=…) before it.",
-    "weights": "Call set_weights() after it is built.",
+    "batch_input_shape": "Put keras.Input(batch_shape=…) before the layer.",
+    "weights": "Call set_weights() after the layer is built.",
 }
 
 

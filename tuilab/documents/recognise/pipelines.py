@@ -297,7 +297,10 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
     if not convolutions:
         why = "the model's layers are unknown" if not layers else "the model has no Conv2D"
         return None, [
-            Gap(line, f"training measures a small CNN: {why}; measure your own model as your own function")
+            Gap(
+                line,
+                f"the workload measures a small CNN: {why}; measure your model as your own function",
+            )
         ]
     filters = integer(convolutions[0].arguments.get("filters"))
     if filters is None:

@@ -17,7 +17,7 @@ _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (
         "tf.io.decode_compressed",
-        "Compress with zlib on the host; decode_compressed only undoes it.",
+        "Compress with zlib on the host; decode_compressed only decompresses.",
     ),
     "tf.keras.optimizers.Optimizer.lr": ("", "Renamed to `learning_rate`."),
     "tf.distribute.Strategy.experimental_run_v2": ("", "Renamed to `run`."),

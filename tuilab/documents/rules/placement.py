@@ -201,7 +201,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
             made = example.facts.find_weights(model)
             if made is not None and made.index < event.index and made.place.families != here:
                 scope = event.place.devices[-1]
-                where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
+                where = f"in a {made.place.families[0]} scope" if made.place.families else "outside"
                 # Without a scope, the model's variables are on the GPU if one is visible.
                 there = here == ("GPU",) and not made.place.families
                 yield Hit(
@@ -447,6 +447,6 @@ def just_written(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     step.line,
                     f"the records are synthetic and were just written (line {writer.line}), so they "
-                    "come from memory: the time is that of decoding on the host, not of storage",
+                    "are read from memory: the time covers decoding on the host, not reading from a disk",
                 )
                 return

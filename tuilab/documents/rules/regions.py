@@ -753,7 +753,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             return f"{event.name}() builds a graph and creates a session"
         case "train":
             if "ModelCheckpoint" in callbacks(event):
-                return "the model is saved at each epoch"
+                return "the model is saved after each epoch"
             return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
         case "create" | "host-create":
             # An array that the code fills later is a buffer, not generated data.

@@ -14,7 +14,7 @@ from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
 ABOUT = f"""Type the shape of each argument, such as {EXAMPLE}; named dimensions become sliders. \
-Integers take a range, as in int32[32]:0..999. Type a Python value as in code, such as 5."""
+Add a range to integers, such as int32[32]:0..999. Type a Python value as you would in code, such as 5."""
 
 
 class ShapesScreen(Page[Sequence[str]]):

@@ -21,7 +21,7 @@ class LogView(View):
     HELP = """\
 ## Log
 
-Every line printed by TensorFlow, by your code, or by the lab itself; nothing is printed over the screen.
+Every line printed by TensorFlow, by your code, or by the lab itself; no output is drawn over the screen.
 **{table.filter}** filters; on the last line, the view follows new output.
 """
     wants = Change.LOG

@@ -65,8 +65,8 @@ def of_gpus(bench: Bench) -> list[Caveat]:
         dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
         if {"float32", "tf32"} <= dtypes:
             words = (
-                f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may reuse the "
-                "convolution or product plan of one for the other; run each alone to avoid this (--dtype)"
+                f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may reuse one "
+                "dtype's convolution or product plan for the other; run each alone to avoid this (--dtype)"
             )
             out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
     return out
@@ -122,7 +122,7 @@ def _not_warm(cell: TimedArm) -> Found | None:
     if warmth.warm:
         return None
     if warmth.calls == 1:
-        words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
+        words = f"one call takes {seconds(cell.call_s)}: measured after two calls, without a warm-up"
         return Found("not-warm", words)
     return Found("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
 

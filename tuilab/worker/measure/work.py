@@ -102,7 +102,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
 
 LONGEST_S = 2.0
 """Seconds. A call that takes longer is not repeated to count its work."""
-_EAGER = "measure eager mode too to count it"
+_EAGER = "also measure eager mode to count it"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:

@@ -372,7 +372,7 @@ def _set(model: Any, loaded: Any) -> None:
     """
     taken, there = len(model.weights), len(loaded.weights)
     if taken != there:
-        raise InputError("weights", there, f"the {taken} that the layers take")
+        raise InputError("weights", there, f"the {taken} that the layers have")
     for weight, value in zip(model.weights, loaded.weights, strict=True):
         weight.assign(value.value)
 

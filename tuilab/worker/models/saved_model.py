@@ -192,7 +192,7 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
     sizes with another one.
     """
     return (
-        f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "
+        f"A batch of {manifest.batch:,} runs the program's own graph; other batch sizes run a general graph, "
         "which may be slower.",
     )
 

@@ -63,14 +63,14 @@ def slope(context: Context, *, long: bool) -> Check:
     figure, call_s = fitted(LENGTHS_S, read)
     quickest, _ = fitted(LENGTHS_S, [min(each.values()) for each in rounds])
     message = (
-        f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are timed with a slope of "
-        f"{figure:.4f}; calling one adds {seconds(max(0.0, call_s))}"
+        f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} were timed: each second adds "
+        f"{figure:.4f} s to the measured time, each call {seconds(max(0.0, call_s))}"
     )
     # An interrupted spin is not the clock's fault, so compare the fastest spins, which were interrupted
     # least.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
-        message += f"; the machine's speed varies: the fastest wait per length has a slope of {quickest:.4f}"
+        message += f"; the machine's speed varies: for the fastest waits, each second adds {quickest:.4f} s"
     return Check(
         name="spin-slope",
         figure=figure,

@@ -57,7 +57,7 @@ def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Wor
         outputs=0.0,
         state=4.0 * passes * weights,
         dtype=dtype,
-        note="the convolution and the classes, forward and backward",
+        note="the convolution and the output layer, forward and backward",
     )
 
 
