@@ -37,6 +37,16 @@ def test_a_dispatch_bound_eager_arm_is_reported() -> None:
     assert "tf.function" in one.remedy
 
 
+def test_the_advice_names_the_setting_that_gave_the_stated_gain() -> None:
+    state = measure(begun([EAGER, XLA]), {EAGER: 4.5e-3, XLA: 4.8e-4})
+    phases(state, EAGER, dispatch=3.645e-3, compute=0.855e-3)
+    placed(state, EAGER, e.Node("m", "Mul", "CPU:0", count=80))
+    placed(state, XLA, e.Node("m", "RFFT", "CPU:0"))
+    (one,) = found(state, "dispatch-bound")
+    assert "XLA launches one program, and CPU xla is 9." in one.message
+    assert one.remedy == "Put the whole step into one tf.function with jit_compile=True."
+
+
 def test_advice_refuted_by_other_arms_of_the_run_is_withheld() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 1e-3, GRAPH: 2e-3})
     assert not found(phases(state, EAGER, dispatch=9e-4, compute=1e-4), "dispatch-bound")

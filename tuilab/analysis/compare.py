@@ -14,7 +14,7 @@ from tuilab.analysis.reading import (
     places,
     swept,
 )
-from tuilab.analysis.words import listed, quotient, times
+from tuilab.analysis.words import listed, times
 from tuilab.model.arms import labels
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import interval, median_of
@@ -176,12 +176,12 @@ def _at(
         return None
     ratio, nearest = b.median / a.median, max(b.low / a.high, a.low / b.high)
     differs = nearest > (ALIKE if alone else 1)
-    more, less = (b, a) if ratio > 1 else (a, b)
-    times = quotient(more.median, more.half_width, less.median, less.half_width)
-    text = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
+    estimate = RatioEstimate(ratio, b.low / a.high, b.high / a.low, n=0, paired=False)
+    shown, word = (estimate, "slower") if ratio > 1 else (estimate.turned, "faster")
+    text = f"{shown.words} {word} {shown.span}" if differs else "no difference beyond the noise"
     if nearest > 1 and not differs:
         text = "cannot be told apart, because two processes of the same code may differ as much"
-    shown = [
+    medians = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
     ids, named = arm.arm.id, arm.label
@@ -196,7 +196,7 @@ def _at(
         low=b.low / a.high,
         high=b.high / a.low,
         differs=differs,
-        sentence=f"{name}: {shown[0]} → {shown[1]}: {text}",
+        sentence=f"{name}: {medians[0]} → {medians[1]}: {text}",
     )
 
 

@@ -146,6 +146,7 @@ def _dispatch(
         left = sum(op_counts(graph, point).values())
         if graph.arm.mode == "xla":
             text += "; XLA launches one program" if left else ""
+            remedy = "Put the whole step into one tf.function with jit_compile=True."
         elif 0 < left < ops:
             text += f"; one graph launches {launches(graph, point).removesuffix(' ops')}"
         if found is not None and found.is_slower and not retraced(arm, point):
