@@ -71,7 +71,7 @@ def machine() -> str:
 
 
 def table(rows: list[Row], note: str) -> str:
-    """Return a table of budget, limit, measurement, result, and the method."""
+    """Return the rows as a Markdown table, followed by the machine and the note."""
     words = {True: "yes", False: "**no**", None: ""}
     lines = ["| budget | limit | measured | met |", "|---|---|---|---|"]
     lines += [f"| {r.budget} | {r.limit} | {r.measured} | {words[r.met]} |" for r in rows]

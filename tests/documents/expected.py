@@ -54,7 +54,9 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has the workload and exactly these parameters. An arm may set the dtype."""
+    """Return True if a preset has the workload, the arms and exactly these parameters. If the expected arms
+    have dtypes, ignores the preset's own dtype.
+    """
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False
     arms = preset.arms

@@ -144,8 +144,8 @@ def test_arms_of_an_emulated_gpu_are_near_and_above_its_bound(
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
-    """For a graph, TensorFlow's message starts with the frames that created the node, starting with the
-    interpreter's.
+    """For a graph, TensorFlow's message lists the frames that created the node before the cause; the first frame
+    is the interpreter's.
     """
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})

@@ -566,7 +566,7 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """A home that was writable before is now on a read-only file system."""
+    """The file system of the home folder becomes read-only between two starts."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:

@@ -1,5 +1,5 @@
-"""The substitute for msgspec produces the same messages as msgspec. It is used if msgspec's compiled part
-does not fit.
+"""The substitute for msgspec produces the same messages as msgspec. It is used if msgspec's compiled
+module was built for another Python.
 """
 
 import importlib.util

@@ -40,7 +40,7 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """Yield a user who has already measured this machine's limits, which saves some seconds on each first
+    """Yield a user who has already measured this machine's limits, which saves a few seconds on each first
     run.
     """
     shutil.copytree(machine, newcomer.home / DATA / machine.name)

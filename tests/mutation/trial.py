@@ -61,7 +61,7 @@ class Copy:
                 shutil.copy(file, folder)
 
     def pytest(self, *arguments: str, coverage: Path | None = None) -> int:
-        """Run these tests, only quick ones; return pytest's exit code."""
+        """Run pytest with these arguments on the quick tests only; return its exit code."""
         begin: Sequence[str] = ()
         if coverage is not None:
             settings = self.folder / "reach.ini"

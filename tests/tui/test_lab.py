@@ -144,7 +144,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
     async with opened(app, messages=True) as pilot:
         await press(pilot, app, "r")
         app.runner.hold = 3
-        await press(pilot, app, "b b r")  # the budget is now publish, so r resumes the run
+        await press(pilot, app, "b b r")  # the budget is now `publish`, so r resumes the run
         began, further = app.runner.measured
         assert further.id == began.id and "process 2 of" in text(app)
         await press(pilot, app, "r")

@@ -282,12 +282,11 @@ def _next(ranking: Ranking, point: int) -> str:
     apart = by_rounds(found, arm, arms[0], point)
     than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
     ratio = f", {found.words} slower{than} {found.span}".rstrip()
-    vague = found.interval is not None and not found.is_informative
+    if found.interval is not None and not found.is_informative:
+        ratio = apart = ""
     share = copying(arm, point)
     copies = f"; {percent(share)} of it is copying" if share >= COPYING else ""
-    return (
-        f"{name_of(arm, point)} {timing(arm, point)}{'' if vague else ratio}{copies}{'' if vague else apart}."
-    )
+    return f"{name_of(arm, point)} {timing(arm, point)}{ratio}{copies}{apart}."
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:

@@ -1,6 +1,6 @@
 """Compares two runs arm by arm, or any number of runs in one table."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -127,28 +127,32 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
     """Return the arms that both runs measured, at each common size. names: the parameters whose values
     identify a size.
     """
+    pairs = ((arm, second.arms[identity]) for identity, arm in first.arms.items() if identity in second.arms)
+    return _compare_pairs(first, second, names, pairs)
+
+
+def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
+    """Compare the arms that differ only in their device."""
+    pairs = (
+        (arm, other)
+        for arm in first.arms.values()
+        for other in second.arms.values()
+        if msgspec.structs.replace(arm.arm, device=other.arm.device) == other.arm
+    )
+    return _compare_pairs(first, second, names, pairs)
+
+
+def _compare_pairs(
+    first: RunState, second: RunState, names: Sequence[str], pairs: Iterable[tuple[ArmState, ArmState]]
+) -> tuple[ArmComparison, ...]:
+    """Compare an arm of the first run with an arm of the second run at each common size."""
     alone = min(first.workers, second.workers) < 2
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
     return tuple(
         found
-        for identity, arm in first.arms.items()
+        for arm, other in pairs
         for place in common
-        if (other := second.arms.get(identity)) is not None
-        and (found := _at(place, arm, here[place], other, there[place], alone)) is not None
-    )
-
-
-def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Compare the arms that differ only in their device."""
-    alone = min(first.workers, second.workers) < 2
-    here, there = places(first, names), places(second, names)
-    return tuple(
-        found
-        for arm in first.arms.values()
-        for other in second.arms.values()
-        if msgspec.structs.replace(arm.arm, device=other.arm.device) == other.arm
-        for place in ordered([place for place in here if place in there])
         if (found := _at(place, arm, here[place], other, there[place], alone)) is not None
     )
 
@@ -256,10 +260,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         """Return `1.27× slower` or `within the noise`; "" without a base."""
         if self.ratio is None:
             return ""
-        if not self.differs:
-            apart = self.low is not None and self.high is not None and not self.low <= 1 <= self.high
-            return BY_CHANCE if apart else SAME
         ratio = RatioEstimate(self.ratio, self.low, self.high, 0)
+        if not self.differs:
+            return BY_CHANCE if ratio.differs else SAME
         return f"{ratio.words} slower" if self.ratio > 1 else f"{ratio.turned.words} faster"
 
     @property

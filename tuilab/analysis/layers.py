@@ -18,7 +18,7 @@ Python, and ops that belong to no layer.
 """
 
 
-TOLD = 0.1
+SHARE_PRECISION = 0.1
 """A layer's share is shown as a single figure if its uncertainty is at most ± this share of a call, and
 otherwise as a range.
 """
@@ -82,10 +82,10 @@ def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
     return low, low + layer.looping * account.share("dispatch")
 
 
-def is_told(layer: Layer) -> bool:
+def is_precise(layer: Layer) -> bool:
     """Return True if the layer's share is known within ±10 percentage points."""
     low, high = layer.share_range or (layer.share, layer.share)
-    return high - low <= 2 * TOLD
+    return high - low <= 2 * SHARE_PRECISION
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:

@@ -109,11 +109,11 @@ def _overhead(profile: Profile) -> Iterator[str]:
         return
     eager = ".eager." in profile.arm
     what = "Python and dispatch" if eager else "launching the call and its ops"
-    ops = "1 op" if round(runs) == 1 else f"{runs:,.0f} ops"
+    ops, compute = ("1 op", "computes") if round(runs) == 1 else (f"{runs:,.0f} ops", "compute")
     text = f"{percent(around)} of the {'eager ' if eager else ''}time goes to {what}, for {ops}"
     computing = time_in(profile, "compute")
     if computing > 0:
-        text += f" that compute{'s' * ops.startswith('1 ')} for {shown(computing)}"
+        text += f" that {compute} for {shown(computing)}"
     if around >= LAUNCH_HIGH:
         text += "; one graph would remove most of it" if eager else "; more work per call would hide it"
     yield text + "."

@@ -15,7 +15,7 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
     """Compare the arm's figures with its device's roof, in numbers and words; None if the arm has no figure
     or its work is unknown.
 
-    device: `raised` of the same arm, if already known.
+    device: the result of `raised()` for the same arm, if already computed.
     """
     found = reach(state, arm, point, device)
     if found is None:

@@ -73,7 +73,7 @@ def hosts(words: str, as_json: bool) -> None:
     """Compare the machines in the history, preset by preset.
 
     Runs on other machines come from --host, --on, or `tuilab history import`. Uses the latest run of each
-    preset on each machine; the last column tells if the machine was busy.
+    preset on each machine; the last column shows whether the machine was busy.
     """
     with open_history() as kept:
         machine_summaries, problem = kept.machines(_at)

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tuilab.history.imports import import_left
+from tuilab.history.lines import RunLine
 from tuilab.history.store import Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
@@ -56,16 +57,13 @@ def file_in(place: str, run: str) -> str:
     return next((str(file) for file in files if file.exists()), "")
 
 
-def outcome(store: Store, run: str) -> str:
-    """Return a sentence about an imported run whose lab had ended; "" if the run no longer exists."""
-    line = store.line(run)
-    if line is None:
-        return ""
+def outcome(store: Store, line: RunLine) -> str:
+    """Return a sentence about an imported run whose lab had ended."""
     name, rounds = line.preset or line.workload, plural(line.rounds, "round")
-    if store.deleted(run):
+    if store.deleted(line.run):
         return (
-            f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` restores "
-            f"it with its {rounds}"
+            f"a deleted run of {name} continued in the background; `tuilab history undelete {line.run}` "
+            f"restores it with its {rounds}"
         )
     if line.status == "ok":
         return f"a run of {name} finished in the background; it is in the history"

@@ -337,7 +337,8 @@ class History:
 
     def outcome(self, run: str) -> str:
         """Return a sentence about an imported run whose lab had ended; "" if the run no longer exists."""
-        return spool.outcome(self.store, run)
+        line = self.store.line(run)
+        return spool.outcome(self.store, line) if line is not None else ""
 
 
 class HistoryClient:

@@ -121,7 +121,7 @@ class RunRecorder:
             return ""
         if line.status == "ok" and not self.store.deleted(run):
             self._state.from_background = line.preset or line.workload
-        return spool.outcome(self.store, run)
+        return spool.outcome(self.store, line)
 
     def receive(self, event: Event) -> None:
         """Save an event; at the end of a run, also its answer."""

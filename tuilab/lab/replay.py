@@ -254,7 +254,7 @@ def load(store: Store, name: str) -> Replay:
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
-        # Use a store in memory, which keeps many rounds in little space.
+        # An in-memory store holds many rounds compactly.
         store = Store.in_memory("a recording is played")
         run = next(iter(import_file(store, expanded(name))))
     try:

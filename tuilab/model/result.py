@@ -348,4 +348,4 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     batch: BatchAnswer | None = None
     """The batch sizes to report, for a model with a variable batch size."""
     roofs: tuple[Roofs, ...] = ()
-    """Roofs (hardware limits) of the machines that measured, if known."""
+    """Roofs (hardware limits) of the machines that the run used, if known."""

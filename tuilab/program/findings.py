@@ -202,7 +202,7 @@ def matrices(of: Process) -> dict[str, int]:
     return {"m": m, "k": k, "n": next((other[1] for other in found[1:] if other[0] == k), k)}
 
 
-# Calls to Keras, and repeated building
+# Keras calls in loops, and models rebuilt in loops
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from tuilab.analysis.layers import OUTSIDE, is_told, layers_at, outside
+from tuilab.analysis.layers import OUTSIDE, is_precise, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import place_words, summary_point
 from tuilab.analysis.words import listed, percent, short
@@ -213,10 +213,8 @@ def layer_row(layer: Layer) -> list[str]:
 
 def _share(layer: Layer) -> str:
     """Return the layer's share of a call; its limits if they are more than 20 points apart."""
-    if is_told(layer) or layer.share_range is None:
-        return percent(layer.share)
-    low, high = layer.share_range
-    return f"{100 * low:.0f}–{percent(high)}"
+    low, high = layer.share_range or (layer.share, layer.share)
+    return percent(layer.share) if is_precise(layer) else f"{100 * low:.0f}–{percent(high)}"
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:

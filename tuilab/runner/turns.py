@@ -45,7 +45,7 @@ class Turns(Policy):
         super().__init__(members, parts, tell)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
-        # In a resumed run, some processes have already measured.
+        # In a resumed run, some processes have already finished.
         self._first_worker, self._index = first.worker, 0
         self._processes = first.worker + 1
         if first.sweep is None:

@@ -337,7 +337,7 @@ def _replace_specs(spec: Any, name: str) -> Any:
 
 def _shaped(spec: Any, name: str) -> Shape:
     if type(spec).__name__ != "TensorSpec":
-        expected = "a tf.TensorSpec; a function that returns (step, inputs) gives ragged and sparse inputs"
+        expected = "a tf.TensorSpec; for ragged or sparse inputs, a function that returns (step, inputs)"
         raise InputError(name, str(spec), expected)
     if spec.shape.rank is None:
         raise InputError(name, str(spec), f"a shape with a rank: --input {name}={EXAMPLE}")

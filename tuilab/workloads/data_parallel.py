@@ -132,7 +132,7 @@ def _devices(b: Build) -> list[str]:
     kind, count = family(b.arm.device), b.integer("replicas")
     names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
     if b.arm.device != f"{kind}:0":
-        raise Unavailable(f"the replicas start at {kind}:0, so only {kind}:0's arm measures them")
+        raise Unavailable(f"the replicas always start at {kind}:0, so they are measured only as {kind}:0")
     if len(names) < count:
         raise Unavailable(f"{count} replicas need as many {kind} devices; TensorFlow lists {len(names)}")
     return names[:count]

@@ -45,7 +45,7 @@ void set_memory_functions(SP_StreamExecutor* executor);
 /* paced.c */
 void register_paced(void);
 
-/* profiler.c: one piece of work of a stream, kept while a profile is taken. */
+/* profiler.c: a unit of work on a stream, recorded while the profiler is active. */
 typedef struct Record {
   struct Record* next;
   char name[96], node[200];

@@ -11,7 +11,7 @@
 static int visible(void) {
   int have = (int)setting("EMULATED_GPUS", 1), named = 0;
   if (have > MOST_DEVICES) have = MOST_DEVICES;
-  const char* at = getenv("CUDA_VISIBLE_DEVICES"); /* as CUDA reads it: up to the first that does not exist */
+  const char* at = getenv("CUDA_VISIBLE_DEVICES"); /* like CUDA, stop at the first index without a device */
   if (!at) return have;
   for (char* after; *at >= '0' && *at <= '9' && strtol(at, &after, 10) < have; at = after + (*after == ',')) named++;
   return named;

@@ -132,8 +132,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if an unknown value is plain Python data: a number, a text, one of several constants, an
-    option.
+    """Return True if an unknown value is plain Python data: a number, a string, one of several constants,
+    or a command-line option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True

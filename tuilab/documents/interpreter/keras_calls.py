@@ -227,7 +227,7 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# Arguments about Python processes that training methods used to accept.
+# Arguments that earlier versions of the training methods accepted for Python processes.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 

@@ -192,7 +192,7 @@ def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
         interpreter.event("build", asked.name, asked.line)
         return Unknown(f"the result of {asked.name}()", asked.line)
     if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
-        # generate() and similar methods may read the values of their results.
+        # Methods such as generate() may wait for their result on the host, so treat them as opaque calls.
         return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
     return call_saved(interpreter, asked.owner, asked.args, asked.keywords, asked.line)
 

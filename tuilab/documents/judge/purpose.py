@@ -1,4 +1,4 @@
-"""Decides why the code measures a time: for a comparison, or only for a log."""
+"""Determines why code takes a timing: for a comparison, or only for a log."""
 
 import re
 from collections import Counter

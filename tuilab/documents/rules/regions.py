@@ -571,7 +571,7 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return the function that contains the test, and the line of the test."""
+    """Return the function that evaluates the model, in words, and the line of the evaluation."""
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
         return "", event.line if example.holds(event.line) else region.last_line

@@ -224,17 +224,17 @@ class Windows:
                     self.open = False
                 closed = Own.now()
                 enough = self._windows == 0 and (len(self._recent) >= 4 or self.step_key == LOOP)
-                if self._giving_way or (self.process.leaving.is_set() and not enough):
-                    self._drop(session)
-                    del session
-                    return
-                if len(self._recent) < 2 and self.step_key != LOOP:
-                    self._drop(session)  # without a whole step, reading the profile would show nothing
-                    del session
-                else:
+                leaving = self._giving_way or (self.process.leaving.is_set() and not enough)
+                # Without a whole step, reading the profile would show nothing.
+                if not leaving and (len(self._recent) >= 2 or self.step_key == LOOP):
                     with self.sampler.meanwhile, self._quietly:
                         session.export_to_tb()
                         del session
+                else:
+                    self._drop(session)
+                    del session
+                if leaving:
+                    return
             marks = self._recent
             took = [b - a for a, b in zip(marks, marks[1:])]
             slower = max(0.0, sorted(took)[len(took) // 2] - usual) * len(took) if took and usual else 0.0

@@ -30,7 +30,7 @@ class Drawing:
         self._header, self._answer, self.placement = header, answer, placement
 
     def show(self, change: Change) -> None:
-        """Show the change."""
+        """Update the parts of the screen that the change affects."""
         state = self._lab.state
         self._header.tell(state)
         if self._lab.playback.replay is None and (strip := self._screen.query("#replay")):

@@ -173,8 +173,8 @@ there shows the reason.
         return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets it"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
-        """Return the cells of the track, and the text after it: upper end and note, or the names of the
-        choices.
+        """Return the number of cells in the track, and the text after it: upper end and note, or the
+        names of the choices.
         """
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tuilab.analysis.layers import TOLD, share_range
+from tuilab.analysis.layers import SHARE_PRECISION, share_range
 from tuilab.analysis.statistics import estimate
 from tuilab.model.account import Account
 from tuilab.model.models import LayerWork
@@ -40,7 +40,7 @@ def with_savings(
     """Return the layers. Measures the saving of each layer whose share of the call is uncertain by more than
     5 percentage points in the profile.
     """
-    wide = {layer.name: layer for layer in layers if _width(layer, account) > TOLD / 2}
+    wide = {layer.name: layer for layer in layers if _width(layer, account) > SHARE_PRECISION / 2}
     ends, done = time.monotonic() + ARM_S, dict[str, LayerWork]()
     for name, layer in sorted(wide.items(), key=lambda item: -_width(item[1], account)):
         if time.monotonic() > ends or bench.request.sweep or cell.call_s * 4 * FEWEST > LAYER_S:

@@ -166,7 +166,9 @@ class Asked:
 
 
 def _work(op: Any) -> float:
-    """Estimate an op's operations, at least one for each result; unknown dimensions count as 32."""
+    """Estimate the number of arithmetic operations of an op: at least one per output element. Unknown
+    dimensions count as 32.
+    """
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
     of = shaped(op, unknown=OF_UNKNOWN)

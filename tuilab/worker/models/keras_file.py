@@ -38,9 +38,9 @@ POLICIES = (FLOAT32, "mixed_bfloat16", "mixed_float16")
 INFERENCE, TRAINING = "inference", "training"
 HOST = "/CPU:0"
 LARGEST_METADATA = 100_000
-"""Bytes of the JSON that contains the Keras version."""
+"""Maximum size of the JSON that contains the Keras version, in bytes."""
 LARGEST_CONFIG = 50_000_000
-"""Bytes of the JSON that describes the layers."""
+"""Maximum size of the JSON that describes the layers, in bytes."""
 _VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
 """Version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
 LARGEST_RATIO = 200
