@@ -77,10 +77,26 @@ def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(t
     assert watched.returncode == 0 and "TensorFlow was not detected" not in page, page
 
 
+WITHOUT_STEPS = """
+import time
+import tensorflow as tf
+step = tf.function(lambda x: tf.reduce_sum(x @ x))
+for _ in range(4):
+    for _ in range(8):
+        step(tf.ones((64, 64)))
+    time.sleep(1.5)
+"""
+"""The profiler's windows fall into the pauses, so their profiles are dropped."""
+
+
 @pytest.mark.slow
-def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["", WITHOUT_STEPS], ids=["steps", "pauses"])
+def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path, source: str) -> None:
     """TensorFlow's log is on: only the program's author may turn it off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
+    if source:
+        program = tmp_path / "pauses.py"
+        program.write_text(source)
     command = [
         *TUILAB,
         "watch",

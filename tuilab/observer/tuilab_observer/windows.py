@@ -231,8 +231,10 @@ class Windows:
                         session.export_to_tb()
                         del session
                 else:
-                    self._drop(session)
-                    del session
+                    with self._quietly:
+                        if self.sampler.facts.gpus:
+                            session.stop()  # only deleting costs a tenth, but is tested only without a GPU
+                        del session  # this also prints to the log
                 if leaving:
                     return
             marks = self._recent
@@ -264,14 +266,6 @@ class Windows:
                     os.rmdir(os.path.dirname(self.process.settings.address))
                 except OSError:
                     pass
-
-    def _drop(self, session: Any) -> None:
-        """Stop the profiler without its results. Deleting a session costs a tenth of stopping it, but is
-        tested only without a GPU.
-        """
-        if self.sampler.facts.gpus:
-            with self._quietly:
-                session.stop()
 
     def _usual(self) -> float:
         """Return the median time of the latest steps outside of windows."""
