@@ -265,6 +265,11 @@ def test_before_any_figure_the_answer_says_what_is_running() -> None:
     state.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=1, first_s=0.3, second_s=0.1))
     state.apply(e.Progress(run="r", stage="first call", arm=XLA.id))
     assert answer(state) == "No figure yet: first call, 2 of 2."
+    missing = begun([GRAPH, XLA, GPU_GRAPH], sizes=SIZES)
+    missing.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="unavailable", reason="No GPU is visible"))
+    missing.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=1, first_s=0.3, second_s=0.1))
+    missing.apply(e.Progress(run="r", stage="first call", arm=XLA.id))
+    assert answer(missing).startswith("No figure yet: first call, 2 of 2.")
     assert answer(RunState()) == ""
 
 

@@ -1,10 +1,13 @@
 """Facts read from a run's state: numbers of ops, and accounts compared with the run."""
 
+import re
+
 import pytest
 
 from tests.analysis.made_runs import begun, finish, measure, phases, placed
 from tests.made import EAGER, GRAPH, XLA
-from tuilab.analysis.reading import op_counts
+from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.reading import by_rounds, op_counts
 from tuilab.analysis.summary import summarise
 from tuilab.model.events import Node
 from tuilab.report.rows import phase_lines
@@ -48,3 +51,13 @@ def test_a_later_account_replaces_the_earlier_one() -> None:
     assert list(summarise(state).arms[0].phases_s) == ["dispatch"]
     phases(state, EAGER, compute=1e-3)
     assert list(summarise(state).arms[0].phases_s) == ["compute"]
+
+
+def test_a_ratio_is_explained_if_the_medians_have_another_quotient_in_either_order() -> None:
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 2e-3, GRAPH: 1e-3})
+    slow, fast = state.arms[EAGER.id], state.arms[GRAPH.id]
+    slower, faster = RatioEstimate(1.5, 1.4, 1.6, 40), RatioEstimate(1 / 1.5, 1 / 1.6, 1 / 1.4, 40)
+    for said in (by_rounds(slower, slow, fast, 0), by_rounds(faster, fast, slow, 0)):
+        assert re.match(r"; the quotient of the medians is (2\.0\d*|1\.9\d*|2)×, because", said), said
+    assert by_rounds(RatioEstimate(2.0, 1.8, 2.2, 40), slow, fast, 0) == ""
+    assert by_rounds(RatioEstimate(0.5, 0.45, 0.55, 40), fast, slow, 0) == ""

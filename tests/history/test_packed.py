@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.made import MODES, folded, regular, regular_run, started
 from tuilab.history import packed
-from tuilab.history.runs import PIECE_BYTES
+from tuilab.history.runs import PIECE_BYTES, Piece
 from tuilab.history.store import Store
 from tuilab.model import events as e
 
@@ -104,3 +104,23 @@ def test_checking_a_damaged_piece_raises_nothing(length):
             broken[rng.randrange(len(broken))] = rng.randrange(256)
         if bytes(broken) != data:
             packed.sound(bytes(broken), "r1", 30)
+
+
+def test_events_between_packed_rounds_keep_their_places(tmp_path):
+    """Replay draws a piece with its events from the number of rounds before each event."""
+    start, *rounds, end = regular_run(count=2_000)
+    events = [start]
+    for index, each in enumerate(rounds):
+        events += [each, e.Log(run="r1", text=f"after {index + 1}")] if index % 7 == 3 else [each]
+        if index % 35 == 3:
+            events.append(e.Log(run="r1", text=f"after {index + 1}"))
+    store = Store.open(tmp_path)
+    store.replace(start, [e.encode(event).rstrip() for event in [*events, end]])
+    pieces = [part for part in store.parts("r1") if isinstance(part, Piece)]
+    assert sum(len(piece.lines) for piece in pieces) > 100
+    passed = 0
+    for piece in pieces:
+        for before, event in piece.lines:
+            assert event.text == f"after {passed + before}"
+        passed += piece.rounds
+    store.close()

@@ -26,6 +26,7 @@ TESTS = (
     "contracts",
     "cli",
     "watch",
+    "worker/measure",
 )
 """The test folders that may detect a change."""
 LIMIT_S = 600
@@ -86,7 +87,7 @@ class Copy:
         """
         found: Reach = {}
         for name in TESTS:
-            data = self.folder / f"{name}.data"
+            data = self.folder / f"{name.replace('/', '-')}.data"
             if self.pytest(f"tests/{name}", coverage=data) not in (0, NONE_COLLECTED):
                 raise RuntimeError(f"a test of tests/{name} fails without any change")
             for file, lines in read_reach(data, self.folder).items():

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from tests.made import EAGER, MODES, folded, rounds, started
 from tests.tui.data import run_result
-from tuilab.report.chart import Thinned, live_chart
+from tuilab.model import events as e
+from tuilab.report.chart import Thinned, about_sample, live_chart
 from tuilab.report.sweep import HeatAxis, sweep_chart
 
 
@@ -59,3 +60,13 @@ def test_sizes_are_labelled_as_they_were_counted():
 def test_arms_that_have_not_begun_are_counted_instead_of_listed():
     state = folded(started("r1", *MODES), *rounds("r1", 3, EAGER))
     assert [series.label for series in live_chart(state).series][1:] == ["2 arms to follow"]
+
+
+def test_a_sample_is_compared_with_the_median_of_its_arm():
+    events = [
+        e.Round(run="r1", index=i, blocks=(e.Block(EAGER.id, 0, 10, 10 * each),), elapsed_s=i / 10)
+        for i, each in enumerate((1e-3, 1.1e-3, 0.8e-3))
+    ]
+    known = folded(started("r1", EAGER), *events).arms[EAGER.id]
+    said = [about_sample(known, known.cells[0], 1e-3, index) for index in range(3)]
+    assert said[1:] == ["round 1: 1.10 ms, 10.0% above the median", "round 2: 800 µs, 20.0% below the median"]

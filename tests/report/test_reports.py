@@ -23,7 +23,7 @@ from tuilab.report.chart import Chart, Series, Vertical
 from tuilab.report.csv import safe
 from tuilab.report.formats import FORMATS
 from tuilab.report.markdown import escape
-from tuilab.report.rows import sweep_rows
+from tuilab.report.rows import cut, sweep_rows, wrapped
 from tuilab.report.svg import svg
 from tuilab.report.text import table
 
@@ -232,3 +232,16 @@ def test_doubts_about_the_figures_are_printed_below_the_answer(name):
     result = summarise(state)
     before, _, after = FORMATS[name][1](result, state).partition("⚠ emulated GPU, drifting")
     assert "CPU graph" in after and "GPU:0 is emulated" not in before
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [("abcdefghij", 5, "abcd…"), ("abc defgh", 7, "abc…"), ("abc defgh", 4, "abc…"), ("abc", 3, "abc")],
+)
+def test_a_cell_is_cut_after_a_word_if_it_has_more_than_one(text: str, width: int, short: str) -> None:
+    assert cut(text, width) == short
+
+
+def test_a_wrapped_line_keeps_names_with_hyphens_whole() -> None:
+    lines = list(wrapped(["a cell of the preset stft-small-of-this-long-name is slow"], 40))
+    assert len(lines) > 1 and any("stft-small-of-this-long-name" in line for line in lines)
