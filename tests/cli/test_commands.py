@@ -30,7 +30,10 @@ def small():
     """Make one real run of the first preset in its own folder. The tests that only read it share it."""
 
     def run(folder: Path) -> dict[str, str]:
-        words = ("--set", "samples=64k", "--budget", "quick", "--json", "--check")
+        # Devices, modes, dtypes and budgets are accepted in any case.
+        words = ("--set", "samples=64k", "--budget", "Quick", "--json", "--check")
+        words += tuple(word for mode in ("Eager", "GRAPH", "xla") for word in ("--mode", mode))
+        words += ("--device", "cpu", "--device", "gpu:*", "--dtype", "Float32", "--input", "Resident")
         code, out, err = calling.run(folder / "data", "run", "stft-small", *words)
         return {"code": str(code), "stdout": out, "stderr": err, "data": str(folder / "data")}
 
@@ -146,6 +149,9 @@ def test_a_run_is_in_the_history_and_can_be_exported(small, monkeypatch, tmp_pat
         ("run stft-smal", ("preset", "stft-smal", "stft-small")),
         ("run stft-small --mode fast", ("fast", "eager")),
         ("run stft-small --device TPU", ("TPU", "CPU, GPU")),
+        ("run stft-small --device gpu:x", ("GPU:X", "CPU, GPU")),
+        ("watch --device cpu train.py", ("No such option '--device'",)),
+        ("watch --windo 1 train.py", ("No such option '--windo'", "--window")),
         ("run stft-small --host=-oProxyCommand=touch", ("--host",)),
         ("run matmul-dtypes --against voodoo2", ("voodoo2", *SHEETS)),
         ("run /no/such.toml", ("/no/such.toml", "could not be read")),

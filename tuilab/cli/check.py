@@ -42,7 +42,7 @@ from tuilab.report.rows import wrapped
 WIDTH = 100
 # Minimum number of files for which progress is shown.
 _PROGRESS = 20
-SEVERITY = click.Choice(["error", "warning", "note"])
+SEVERITY = click.Choice(["error", "warning", "note"], case_sensitive=False)
 CODES = "CODE[,CODE…]"
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -73,7 +73,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["text", "full", "json", "sarif", "github"]),
+    type=click.Choice(["text", "full", "json", "sarif", "github"], case_sensitive=False),
     default="text",
     help="full also shows examples, their presets, and unrecognised calls.",
 )
@@ -101,7 +101,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option(
     "--budget",
-    type=click.Choice(BUDGETS),
+    type=click.Choice(BUDGETS, case_sensitive=False),
     default="quick",
     show_default=True,
     help="Time budget of --measure and --prove.",

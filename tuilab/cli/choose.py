@@ -130,12 +130,14 @@ class InputWord(click.ParamType[str]):
     name = "input"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word unchanged if it is valid."""
-        if "=" not in value and value not in INPUTS:
+        """Return a shape unchanged, and a location in lower case."""
+        if "=" in value:
+            return value
+        if value.lower() not in INPUTS:
             self.fail(
                 f"{value!r} is not one of 'resident', 'copied' or a shape such as a={EXAMPLE}.", param, ctx
             )
-        return value
+        return value.lower()
 
 
 shapes_option = click.option(
@@ -179,6 +181,12 @@ model_options = combine(
 )
 """Options for opening a model file."""
 _many = partial(click.option, multiple=True)
+
+
+def _each(change: Callable[[str], str]) -> Callable[[click.Context, click.Parameter, Sequence[str]], Any]:
+    return lambda context, parameter, words: tuple(map(change, words))
+
+
 arm_options = combine(
     _many(
         "--set",
@@ -187,12 +195,20 @@ arm_options = combine(
         help="Change a parameter.",
         shell_complete=completion.settings,
     ),
-    _many("--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure on this device only."),
-    _many("--mode", "modes", type=click.Choice(MODES), help="Measure this mode only."),
+    _many(
+        "--device",
+        "devices",
+        metavar="CPU|GPU|GPU:1|GPU:*",
+        callback=_each(str.upper),
+        help="Measure on this device only.",
+    ),
+    _many("--mode", "modes", type=click.Choice(MODES, case_sensitive=False), help="Measure this mode only."),
     shapes_option,
-    _many("--dtype", "dtypes", help="Measure this dtype only."),
+    _many("--dtype", "dtypes", callback=_each(str.lower), help="Measure this dtype only."),
     _many("--variant", "variants", help="Measure this variant only."),
-    click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
+    click.option(
+        "--budget", type=click.Choice(BUDGETS, case_sensitive=False), default="standard", show_default=True
+    ),
     click.option("--cold", is_flag=True, help="Cycle through inputs that together exceed the cache."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     _define_switch("--markdown", help="Print Markdown, for example for the summary of a CI job."),

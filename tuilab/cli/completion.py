@@ -10,7 +10,7 @@ MOST_RUNS = 50
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=click.Choice(SHELLS, case_sensitive=False))
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str) -> None:
     """Print the completion script for SHELL.

@@ -21,7 +21,7 @@ SHORT = {"md": "markdown", "htm": "html"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice([*FORMATS, *SHORT]),
+    type=click.Choice([*FORMATS, *SHORT], case_sensitive=False),
     default=None,
     show_default="by the file suffix, else markdown",
 )

@@ -111,7 +111,11 @@ def note(run: str, text: str) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option(
-    "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="ghost", show_default=True
+    "--as",
+    "as_",
+    type=click.Choice(["ghost", "baseline", "none"], case_sensitive=False),
+    default="ghost",
+    show_default=True,
 )
 def pin(run: str, as_: str) -> None:
     """Pin RUN, as a ghost or as the baseline.

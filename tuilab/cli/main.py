@@ -142,7 +142,7 @@ def with_command(words: str) -> str:
 @click.option("--theme", default=None, help="Theme of the lab: dark, light, or any theme that the lab lists.")
 @click.option(
     "--hangup",
-    type=click.Choice(["finish", "end"]),
+    type=click.Choice(["finish", "end"], case_sensitive=False),
     default="finish",
     show_default=True,
     help="If the connection drops: finish the run without a screen, or end it.",

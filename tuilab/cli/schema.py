@@ -8,7 +8,7 @@ from tuilab.report.schema import schema as schema_of
 
 
 @click.command()
-@click.argument("what", type=click.Choice(list(SCHEMAS)))
+@click.argument("what", type=click.Choice(list(SCHEMAS), case_sensitive=False))
 def schema(what: str) -> None:
     """Print the JSON Schema of WHAT: the `--json` of a command, a preset file, an event or a request."""
     emit(schema_of(what))

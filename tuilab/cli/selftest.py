@@ -27,7 +27,12 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--long", is_flag=True, help="Repeat each check five times as often, for publication.")
-@click.option("--only", type=click.Choice(NAMES), multiple=True, help="Run only this check; repeatable.")
+@click.option(
+    "--only",
+    type=click.Choice(NAMES, case_sensitive=False),
+    multiple=True,
+    help="Run only this check; repeatable.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:

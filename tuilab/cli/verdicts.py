@@ -51,7 +51,9 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
 @python_option
 @quiet_option
 @click.argument("presets", nargs=-1, shell_complete=completion.presets)
-@click.option("--budget", type=click.Choice(BUDGETS), default="quick", show_default=True)
+@click.option(
+    "--budget", type=click.Choice(BUDGETS, case_sensitive=False), default="quick", show_default=True
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @fleet_options
 @click.pass_context

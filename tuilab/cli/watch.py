@@ -1,6 +1,7 @@
 """`tuilab watch`: watches a user's program and shows its steps and what to change."""
 
 import contextlib
+import difflib
 import os
 import re
 import sys
@@ -39,7 +40,13 @@ class Watch(click.Command):
         options, _, _ = self.make_parser(ctx).parse_args(list(args))
         if options.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        first = next(iter(ctx.params.get("command") or ()), "")
+        if first.startswith("-") and first != "-m":
+            name = first.partition("=")[0]
+            known = [option for param in self.params for option in param.opts]
+            raise click.NoSuchOption(name, possibilities=difflib.get_close_matches(name, known), ctx=ctx)
+        return rest
 
 
 @click.command(cls=Watch, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
