@@ -220,7 +220,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
-    """Fix the files, or only show the fixes. Returns True if anything has changed or would change."""
+    """Fix the files, or only print the fixes. Return True if a file has changed or would change."""
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "writable files")
     changed, unread = 0, list[InputError]()
@@ -247,7 +247,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
             raise InputError("--fix", str(path), f"a writable file ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # without --diff, the check that runs next reports every error
+    if unread and only_show:  # the check that runs after this reports unreadable files too
         raise unread[0]
     return changed > 0
 
@@ -307,7 +307,6 @@ def _explain_rule(code: str) -> Iterator[str]:
 
 
 def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
-    """Describe one document: examples, findings, presets that measure it, and unknown calls."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
     yield f"{output.shown_path(result)}: {result.title or 'untitled'}{date}"

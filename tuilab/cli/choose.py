@@ -36,9 +36,9 @@ class Choice(NamedTuple):
     """What a command will measure."""
 
     resolve: Callable[[Lab], Awaitable[Settings]]
-    """Returns the settings; a worker may have to open a file to determine them."""
+    """Returns the settings. May ask a worker to open a file first."""
     scope: str = ""
-    """The files that the first worker may open, in the form that `tuilab.model.requests.scope` returns."""
+    """Restricts which files the first worker may open; see `tuilab.model.requests.scope`."""
 
 
 def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
@@ -113,7 +113,9 @@ def check_claims(name: str, settings: Settings | None = None) -> None:
 
 
 def pop_opening(words: dict[str, Any]) -> Opening:
-    """Remove the options for opening a model file from `words` and return them. Raises InputError."""
+    """Remove the options that say how to open a model file from `words`, and return them. Raises
+    InputError.
+    """
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:
@@ -163,7 +165,9 @@ def combine(*options: Decorator) -> Decorator:
 
 
 def _define_switch(*names: str, help: str) -> Callable[..., Any]:
-    """Define a switch for the output. Its value is stored in click's context, not passed to the command."""
+    """Return a decorator that adds a switch for the output. click's context, not an argument, holds its
+    value.
+    """
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         ctx.meta[f"tuilab.{parameter.name}"] = value
@@ -179,7 +183,7 @@ model_options = combine(
     ),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
-"""Options for opening a model file."""
+"""Options that say how to open a model file."""
 _many = partial(click.option, multiple=True)
 
 
@@ -226,17 +230,14 @@ host_option = click.option(
 
 
 def details() -> bool:
-    """Return whether `--details` was given."""
     return _meta("details")
 
 
 def as_markdown() -> bool:
-    """Return whether `--markdown` was given."""
     return _meta("markdown")
 
 
 def quiet() -> bool:
-    """Return whether `--quiet` was given."""
     return _meta("quiet")
 
 

@@ -1,4 +1,4 @@
-"""The `--python` option, which selects the Python environment to measure in."""
+"""The `--python` option, which selects the Python environment that runs the worker."""
 
 from collections.abc import Sequence
 
@@ -37,19 +37,15 @@ env_option = click.option(
 
 
 def chosen_environment(tensorflow: bool = True) -> Environment | None:
-    """Return the environment that `--python` names; None for the lab's own.
-
-    Raises InputError if `interpreter.environment` rejects it.
-    """
     context = click.get_current_context(silent=True)
     place = context.meta.get(_PYTHON, "") if context else ""
     return environment(place, tensorflow=tensorflow) if place else None
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the names of everything to measure on: the environments, as in `Arm.host`, then the other hosts.
+    """Return the names of all places to measure: the environments, as in `Arm.host`, then the other hosts.
 
-    file: path of the user's code. Raises InputError for a name that ssh could misread, or for a duplicate.
+    file: path of the user's code. Raises InputError for duplicates and for names that ssh could misread.
     """
     names = tuple(one.name for one in envs)
     others = checked_hosts(hosts, file) if hosts or not names else ()

@@ -16,9 +16,6 @@ unkept: list[str] = []
 
 
 def final(code: int) -> int:
-    """Return the final exit code of a command: NOT_KEPT instead of DONE if one of its runs could not be
-    saved.
-    """
     lost = bool(unkept)
     unkept.clear()
     return NOT_KEPT if lost and code == DONE else code

@@ -51,7 +51,6 @@ def explain(named: Named, dtype: str, settings: Sequence[str], inputs: Sequence[
 
 
 def is_preset(name: str) -> bool:
-    """Return whether the word names a preset rather than an op."""
     presets = catalogue.load()
     names = [p.name for p in presets.presets] + [p.name for p in presets.problems]
     return name in names

@@ -13,7 +13,7 @@ from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown", "htm": "html"}
-"""Formats by short name, which is also a file suffix."""
+"""Maps a short format name, also used as a file suffix, to the full name."""
 
 
 @click.command()

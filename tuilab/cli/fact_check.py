@@ -18,9 +18,10 @@ from tuilab.report.fact_check import WRITERS, Statement, stamp
 
 
 def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:
-    """Measure the claims in a file, or in a bundled document given by number; return the exit code.
+    """Measure the claims in a document and return the exit code.
 
-    target: the page to write; its suffix selects the format: .html, .md or .txt. Raises InputError.
+    document: a path, or the number of a bundled document. target: the page to write; its suffix selects the
+    format: .html, .md or .txt. Raises InputError.
     """
     write = WRITERS.get(target.suffix.lower()) if target is not None else None
     if target is not None and write is None:
@@ -42,7 +43,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     try:
         with_lab(measure)
     except KeyboardInterrupt:
-        pass  # Print and write the results so far anyway.
+        pass  # Print and write the results that are complete.
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])

@@ -36,7 +36,7 @@ fleet_options = combine(
 
 
 def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
-    """Open the fleet, run the action, and close the fleet."""
+    """Open the fleet that `on` names, run `act` with it, and close it."""
 
     async def main() -> T:
         # A queued job may wait for hours, so there is no time limit; Ctrl-C ends the wait.
@@ -52,8 +52,8 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints each node's activity to standard error: on a terminal, one line that is overwritten; elsewhere,
-    a line per step.
+    """Prints what each node is doing to standard error. A terminal shows one line that is overwritten; other
+    outputs get a line per step.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,6 @@ class FleetNarrator:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Clear the status line."""
         if self._terminal and self._doing:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

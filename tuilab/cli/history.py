@@ -20,9 +20,9 @@ from tuilab.model.quantity import plural, seconds
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
-"""Minimum length of an id in `delete`, in characters."""
+"""Minimum number of characters of an id that `delete` accepts."""
 MOST = 1e9
-"""Largest number of days or megabytes that `prune` accepts."""
+"""Maximum number of days or megabytes that `prune` accepts."""
 
 
 def _in_utc(ctx: click.Context, parameter: click.Parameter, utc: bool) -> None:
@@ -73,13 +73,11 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 
 
 ROOM = 120
-"""Minimum terminal columns for one line per run."""
+"""Minimum number of terminal columns for printing a run on one line."""
 
 
 def echo_line(head: str, answer: str) -> None:
-    """Print the line of a run or program, shortened on a terminal; a narrow terminal gets the answer on a
-    second line.
-    """
+    """Print the line of a run or program. A narrow terminal gets the answer on a second line."""
     most = columns()
     if most >= ROOM or not most:
         click.echo(cut(f"{head}  {answer}", most or len(head) + len(answer) + 2).rstrip())
@@ -210,7 +208,7 @@ def undelete(run: str) -> None:
 
 
 def number(text: str) -> float:
-    """Parse a number from 0 to MOST. Raises click.BadParameter."""
+    """Parse a number from 0 to MOST. Raises click.BadParameter for other text."""
     try:
         value = float(text)
     except ValueError:

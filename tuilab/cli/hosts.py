@@ -96,7 +96,6 @@ def _at(done: int, total: int) -> None:
 
 
 def line(preset: PresetRows) -> ComparedPreset:
-    """Return a preset's rows for scripts."""
     return ComparedPreset(
         preset=preset.preset,
         differing=preset.differing,

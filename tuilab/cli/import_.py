@@ -44,7 +44,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
 
 
 def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:
-    """Write one preset and report it; return False if the name is taken."""
+    """Write a preset and report its path; return False if a file of that name exists."""
     target = folder / f"{preset.name}.toml"
     try:
         if target.exists() and not overwrite and read_regular(target, LARGEST_FILE) != dumps(preset).encode():

@@ -1,4 +1,4 @@
-"""Runs the lab for commands: prints events and handles Ctrl-C."""
+"""Runs the lab for the commands that measure: opens and closes it, and handles Ctrl-C."""
 
 import asyncio
 import signal
@@ -26,10 +26,8 @@ T = TypeVar("T")
 
 
 class Stoppable(Protocol):
-    """A task that Ctrl-C can stop."""
-
     def stop(self) -> object:
-        """Stop the task; return False if there is nothing to stop."""
+        """Stop the task; return False if it is not running."""
 
 
 def emit(data: Any) -> None:
@@ -44,11 +42,11 @@ def with_lab(
     forks: bool = False,
     scope: str = "",
 ) -> T:
-    """Open the lab, run `act`, and close the lab.
+    """Open the lab, await `act(lab)`, and close the lab.
 
-    Raises the errors of `act`, and KeyboardInterrupt if Ctrl-C is pressed while there is nothing to stop.
-    environments: the Python environments on this machine that `hosts` refers to, in addition to `--python`.
-    forks: whether the command will measure in forked processes. scope: files that the first worker may open.
+    Raises the errors of `act`, and KeyboardInterrupt if Ctrl-C is pressed while nothing can be stopped.
+    environments: Python environments on this machine that `hosts` names, in addition to `--python`. forks:
+    True if the command will measure in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -71,15 +69,15 @@ def with_lab(
 
 
 def first_answer(lab: Lab) -> str:
-    """Return the answer of the run so far; "" if there is none yet."""
+    """Return the run's preliminary answer; "" if there is none yet."""
     result = lab.state.result()
     measured = result is not None and any(arm.median_s is not None for arm in result.arms)
     return result.answer if result is not None and measured else ""
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Handle an exception that nothing awaited: ignore errors of a closed output, append other exceptions to
-    `faults`.
+    """Handle an exception of a task that nothing awaited. Ignore errors of a closed output; append all others
+    to `faults`.
     """
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
@@ -87,7 +85,7 @@ def note(about: dict[str, Any], faults: list[BaseException]) -> None:
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await the task; Ctrl-C stops the current operation, or everything if there is none.
+    """Await the task. Ctrl-C calls `what.stop()`; if nothing can be stopped, it ends the task.
 
     Raises KeyboardInterrupt.
     """
@@ -110,7 +108,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 def _collect(history: History) -> None:
     try:
         found = history.unattended()
-    except OSError:  # nothing can be added to a history that is read-only
+    except OSError:  # a read-only history accepts no new runs
         return
     except sqlite3.Error as error:
         tell(f"cannot add the background runs to the history ({error})")
@@ -130,8 +128,8 @@ def _collect(history: History) -> None:
 def open_history(collect: bool = True) -> Iterator[History]:
     """Open the history without workers, print its messages to standard error, and close it at the end.
 
-    Also opens a read-only history. Reports damage in the runs that were read. collect: first import the runs
-    that finished after their lab had ended.
+    Works with a read-only history. Prints a message about each damaged run that was read. collect: import
+    runs that finished after their lab had ended.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history

@@ -57,8 +57,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """The reader of standard output has closed the pipe. This is not an error, so the exit code stays the
-    same.
+    """Raised if the reader of standard output has closed the pipe. The exit code stays the same, because this
+    is not an error.
     """
 
 
@@ -99,8 +99,8 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return the commands that accept the file or model that the user typed without a command; "" for any
-    other word.
+    """Return the commands that accept this file or model, for users who typed it without a command; "" if the
+    word is neither.
     """
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
@@ -160,7 +160,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
-        if served:  # this lab serves a browser page, so it must end with its server
+        if served:  # end this lab together with the server that owns its browser page
             # Ctrl-C in the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
@@ -172,7 +172,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
 
 def main() -> None:
-    """Run the command line; return an exit code from the README's table."""
+    """Run the command line and return one of the exit codes in the README's table."""
     try:
         code = final(cli.main(prog_name="tuilab", standalone_mode=False) or DONE)
         try:
@@ -206,13 +206,11 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""The file to name in a message about an OSError without a file name, by errno. Code that opens or writes
-other files adds their names itself.
-"""
+"""By errno, what a message about an OSError should name if the error has no file name."""
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Describe a problem with the history and how to fix it."""
+    """Return a message about a database error of the history and its fix."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
@@ -225,7 +223,7 @@ def about_history(error: sqlite3.Error) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit, discarding any remaining output."""
+    """Exit at once and discard pending output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -234,7 +232,7 @@ def _leave(code: int) -> NoReturn:
 
 
 def _option_value(option: str) -> str:
-    """Return the value of this option on the command line, or `VALUE` if there is none."""
+    """Return the option's value from the command line; `VALUE` if the option has none."""
     given = (pair for pair in pairwise([*sys.argv, ""]) if pair[0].partition("=")[0] == option)
     word, after = next(given, ("", ""))
     value = word.partition("=")[2] or after
@@ -242,7 +240,7 @@ def _option_value(option: str) -> str:
 
 
 def _fail_usage(error: click.ClickException) -> NoReturn:
-    """Print click's message about the arguments, which may contain arbitrary text."""
+    """Print click's usage error, whose text may contain control characters, and exit."""
     text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name, context = error.option_name.lstrip("-"), error.ctx

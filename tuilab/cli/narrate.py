@@ -23,19 +23,17 @@ from tuilab.model.events import (
 from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
-"""Codes of caveats that are shown at once, because a user may want to stop the run."""
+"""Codes of caveats that are printed at once, because a user may want to stop the run."""
 EACH_ARM = ("warming up",)
-"""Stages that are reported for each arm, because they take seconds."""
+"""Stages that are reported for each arm, because each takes seconds."""
 BAR = 20
 
 
 class Narrator:
-    """Prints each event as a line. On a terminal, state lines overwrite each other; elsewhere, each is
-    printed once.
-    """
+    """Prints a line for each event. On a terminal, status lines overwrite each other."""
 
     def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
-        """answer: returns the answer of the run so far; printed once, after the first of several
+        """answer: returns the preliminary answer of the run, which is printed after the first of several
         processes.
         """
         self._answer = answer
@@ -60,7 +58,7 @@ class Narrator:
                     _host_prefix(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin
                 )
             case Ready() if event.origin not in self._ready:
-                self._ready.add(event.origin)  # report only the first process of each host
+                self._ready.add(event.origin)  # report only the first worker of each host
                 where = f" in {words}" if (words := whose(event.machine)) else ""
                 took = event.import_s + event.start_s
                 self._line(f"{_host_prefix(event.origin)}ready after {took:.1f} s{where}")
@@ -116,7 +114,6 @@ class Narrator:
             sys.stderr.write(broken(text) + "\n")
 
     def end(self) -> None:
-        """Clear the status line."""
         if self._open:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -128,6 +125,5 @@ def _host_prefix(host: str) -> str:
 
 
 def _bar(share: float) -> str:
-    """Return a bar such as `━━━━━━━╌╌╌` for a share from 0 to 1."""
     full = round(share * BAR)
     return "━" * full + "╌" * (BAR - full)

@@ -1,6 +1,4 @@
-"""Helpers for several commands that do not need to load the lab: an option, and the width and file of the
-output.
-"""
+"""Small helpers for commands, which do not import the lab."""
 
 import os
 import shutil
@@ -16,7 +14,7 @@ from tuilab.model.quantity import size
 
 
 def _known_gpu(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Return the name under which tuilab lists a GPU; for `help`, list all known GPUs and exit."""
+    """Return tuilab's name for a GPU. For `help`, list all known GPUs and exit."""
     if value == "help":
         for name, gpu in SHEETS.items():
             click.echo(f"{name:<8} {gpu.name}, {gpu.family}, {size(gpu.memory.value)}")
@@ -34,17 +32,19 @@ against_option = click.option(
 
 
 def columns() -> int:
-    """Return the terminal's width; 0 without a terminal, where nothing is shortened or wrapped."""
+    """Return the terminal's width in columns; 0 without a terminal, which means that no line is shortened or
+    wrapped.
+    """
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the file given by an option; `-` gives None, which means standard output."""
+    """Return the path given by an option; None for `-`, which means standard output."""
     return None if path == Path("-") else path
 
 
 def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
-    """Raise InputError if the file given by an option is one of the sources, which would be overwritten."""
+    """Raise InputError if `file` is one of the sources, because the command would overwrite it."""
     if file is not None and any(_same(file, source) for source in sources):
         raise InputError(option, str(file), "a file that is not also an input")
 

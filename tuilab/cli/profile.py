@@ -61,7 +61,9 @@ def profile(named: Named, output: Path | None, seconds: float, as_json: bool, **
 async def ask(
     lab: Lab, settings: Settings, seconds: float, raw: bool
 ) -> tuple[str, Profile, list[ProfileFile]]:
-    """Return the label of the chosen arm, a worker's profile of it, and the profiler's files if `raw`."""
+    """Profile an arm with a worker. Return the arm's label, its profile, and the profiler's files (empty
+    unless `raw`).
+    """
     arm = pick(settings, (await lab.ready())[HERE])
     question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
     profiles: list[Profile] = []
@@ -75,7 +77,7 @@ async def ask(
 
 
 def pick(settings: Settings, machine: Machine) -> Arm:
-    """Return the arm to profile: on a GPU if there is one, in graph mode, with resident input."""
+    """Return the arm to profile: a graph with resident input, on a GPU if the machine has one."""
     devices = [d.name for d in machine.devices]
     arms = settings.arms_on(machine)
     present = [arm for arm in arms if arm.device in devices] or list(arms)
@@ -85,7 +87,7 @@ def pick(settings: Settings, machine: Machine) -> Arm:
 
 
 def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Path]:
-    """Write the trace and the profiler's files into `folder`; return their paths.
+    """Write the trace and the profiler's files to `folder`; return their paths.
 
     Raises InputError if the folder is not writable.
     """
@@ -101,6 +103,5 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
 
 
 def inside(path: str) -> PurePosixPath:
-    """Return a worker's relative path without the parts that would lead outside the folder."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
     return PurePosixPath(*parts)

@@ -116,8 +116,8 @@ def _style(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Print the command that would make a run as precise as its budget requires, and roughly how long that
-    takes.
+    """Print the command that would make the run as precise as its budget requires, and its approximate
+    duration.
     """
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
@@ -127,15 +127,15 @@ def _more_precise(state: RunState, result: RunResult) -> None:
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
-    """Return the exit code of a finished run, from the README's table, and print any errors."""
+    """Return the exit code of a finished run, from the README's table. Prints errors of the run."""
     if state.scenario is not None and state.scenario.file:
-        # Tracebacks of user code, one for each distinct error.
+        # Print the traceback of each distinct error in user code.
         broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]
         for detail in {arm.reason: arm.detail for arm in reversed(broken_arms)}.values():
             click.echo(detail, err=True)
     broken = result.status == "failed" or (result.status == "ok" and bool(result.message))
     if broken:
-        # A run on several hosts does not fail if one of them is lost, but it is incomplete.
+        # If one of several hosts is lost, the run is incomplete but has not failed.
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:

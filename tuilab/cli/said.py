@@ -11,20 +11,20 @@ from tuilab.model.quantity import HELD, keep_on_line
 
 
 def say(text: str) -> None:
-    """Print to standard error. Raises OSError or ValueError if it is closed."""
+    """Print a line to standard error. Raises OSError or ValueError if standard error is closed."""
     click.echo(broken(f"tuilab: {text}"), err=True)
 
 
 def tell(text: str) -> None:
-    """Print to standard error if it is open."""
+    """Print a line to standard error, unless it is closed."""
     with contextlib.suppress(OSError, ValueError):
         say(text)
 
 
 def broken(text: str) -> str:
-    """Wrap the text to the width of standard error; leave it unchanged without a terminal.
+    """Wrap the text to the width of the terminal on standard error; return it unchanged without a terminal.
 
-    A word that is longer than the line, such as a path, is not broken, so that it can be copied.
+    Words longer than a line, such as paths, stay whole so that users can copy them.
     """
     if not sys.stderr.isatty():
         return text

@@ -36,10 +36,6 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:
-    """Test tuilab's own measurements: loops of known duration, equal functions, known differences, a busy
-    neighbour process. Leave the machine alone until the test ends (less than two minutes): the test fails on
-    a busy machine. The exit code is 1 if a check fails.
-    """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed, only=only), quiet=as_json))
     if as_json:
         emit(report)
@@ -49,7 +45,7 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, 
 
 
 async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:
-    """Run a worker's self-test; print each check when it ends, unless `quiet`."""
+    """Run a worker's self-test. Unless `quiet`, print each check when it ends."""
     checks: list[Check] = []
     async for answer in lab.questions.answers("selftest", question):
         if answer.kind == "SelftestSummary":
@@ -68,7 +64,6 @@ async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestRepo
 
 
 def line(check: Check) -> str:
-    """Return two lines about a check: its result with figure and limit, and its meaning."""
     width = max(len(name) for name in NAMES)
     figure = "–" if check.figure is None else f"{check.figure:.4g}"
     word = "ok    " if check.passed else "FAILED"

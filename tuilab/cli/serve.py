@@ -48,7 +48,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise OSError if the address is in use, before anything is printed."""
+    """Raise OSError if the address is in use."""
     for family, kind, protocol, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

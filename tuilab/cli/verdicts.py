@@ -29,7 +29,7 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 INDENT, PRESET_AT, NARROWEST = 14, 11, 60
 PROSE = "prose"
 SPAN = re.compile(r"\[[\d.,]+ [\d.,]+\]")
-"""Matches an interval in the evidence."""
+"""Matches an interval in the text of the evidence, such as `[1.2 3.4]`."""
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +85,9 @@ def verdicts(
 
 
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
-    """Measure the presets one after another and add their verdicts to `lines`; return the exit code.
+    """Measure the presets one after another and append their verdicts to `lines`; return the exit code.
 
-    If a worker dies, its preset stays undecided, and the next preset gets a fresh worker.
+    If a worker dies, its preset has no verdict, and a new worker measures the next preset.
     """
     code = DONE
     for number, choice in enumerate(choices, 1):
@@ -109,8 +109,8 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
-    """Measure each preset on a node of a fleet and add its verdicts to `lines` in order; return the exit
-    code.
+    """Measure the presets on the nodes of a fleet, append the verdicts to `lines` in the presets' order, and
+    return the exit code.
     """
     by_preset: dict[str, list[VerdictLine]] = {}
 
@@ -132,7 +132,6 @@ def _undecided(text: str, why: str) -> Verdict:
 
 
 def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> VerdictLine:
-    """Return the verdict on a claim, with the claim's source."""
     source = preset.source
     return VerdictLine(
         document=source.document if source else "",
@@ -146,7 +145,7 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(lines: Sequence[VerdictLine], width: int) -> str:
-    """Return the table as text: each preset with the verdict, text and evidence of its claims."""
+    """Format each preset with the verdict, text and evidence of its claims."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

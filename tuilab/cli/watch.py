@@ -31,12 +31,12 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """A command that passes the options after a program's name to the program, but handles the options after
-    saved pages itself.
+    """Passes all options after the program's name to the program. After `--open`, there is no program, so
+    options may follow the files.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line as click does; after `--open`, accept options anywhere."""
+        """Parse the arguments like click, but with `--open`, accept options after the file names."""
         options, _, _ = self.make_parser(ctx).parse_args(list(args))
         if options.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
@@ -158,25 +158,26 @@ def watch(
             try:
                 write_text(output, [programs_text(pages) + "\n"])
             except OSError:
-                tell(pages)  # print the page, so that it is not lost
+                tell(pages)  # print the page if it cannot be written to a file
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
 
 OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
-"""Options that users may mistakenly put after the program, which would then receive them."""
+"""Options that users may put after the program by mistake. The program would receive them."""
 
 
 def misplaced(command: Sequence[str]) -> list[str]:
-    """Return the program's arguments that look like options of this command."""
     return [word for word in command[1:] if word.partition("=")[0] in OWN]
 
 
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError for options that would fail only after the program has run. files: files to write, by
-    option.
+    """Raise InputError for invalid options before the program starts, because they would otherwise fail only
+    after it ends.
+
+    files: the output file of each option.
     """
     for code in fail_on:
         if code != "any" and code not in get_args(Code):
@@ -194,13 +195,12 @@ def check_options(
 
 
 def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
-    """Return whether a finding makes the command fail."""
     codes = {finding.code for page in pages.programs for finding in page.findings}
     return bool(codes if "any" in fail_on else codes.intersection(fail_on))
 
 
 def tell(pages: Together, *, err: bool = True) -> None:
-    """Print the pages to standard error if it is open."""
+    """Print the pages, to standard error if `err`. Ignores a closed output."""
     with contextlib.suppress(OSError, ValueError):
         text = programs_text(pages)
         click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
@@ -209,7 +209,7 @@ def tell(pages: Together, *, err: bool = True) -> None:
 def several(
     hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
-    """Watch a program on these hosts, or open saved pages if no program is given. Returns the exit code and
+    """Watch a program on several hosts, or open saved pages if `command` is empty. Return the exit code and
     the pages.
     """
     size = os.get_terminal_size() if screen else USUAL_SIZE
@@ -224,14 +224,15 @@ def several(
 
 
 def write(data: bytes) -> None:
-    """Write to standard output, byte for byte."""
     with contextlib.suppress(OSError):
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
 
 def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
-    """Watch a program in the lab; after the lab closes, the program has the terminal again until it ends."""
+    """Watch a program in the lab. When the user closes the lab, connect the program to the terminal until it
+    ends.
+    """
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:
