@@ -1,16 +1,16 @@
-"""The observer, which runs inside the watched program, in that program's Python. It is independent of
-tuilab.
-"""
+"""The observer runs inside the watched program, in that program's Python. It imports nothing from tuilab."""
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 """Folder to put first on PYTHONPATH, so that Python runs its `sitecustomize` at startup."""
 CAPTURE = FOLDER.parent / "captured.py"
-"""The module that writes a function to a folder. The program loads it by path when the user requests a
-capture."""
+"""The module that saves a function to a folder. The observer loads it by path when the user requests a
+capture.
+"""
 ADDRESS = "TUILAB_WATCH"
-"""Environment variable with the address of the socket that receives the observer's messages."""
+"""Environment variable with the address of the socket to which the observer sends its messages."""
 OPTIONS = "TUILAB_WATCH_OPTIONS"
-"""Environment variable with the observer's settings: `every`, `window`, `share`, `once`, as comma-separated
-`name=value`."""
+"""Environment variable with the observer's settings `every`, `window`, `share` and `once`, as comma-separated
+`name=value`.
+"""

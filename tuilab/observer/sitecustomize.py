@@ -1,6 +1,6 @@
-"""Loads the observer at Python's startup, then the `sitecustomize` that this one hides.
+"""Loads the observer when Python starts, then runs the `sitecustomize` that this one hides.
 
-Python runs this file if its folder is on PYTHONPATH. The program must not notice this: failures are silent,
+Python runs this file if its folder is on PYTHONPATH. To stay invisible to the program, failures are silent,
 and the folder is removed from `sys.path` again.
 """
 

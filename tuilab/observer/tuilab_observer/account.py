@@ -1,6 +1,4 @@
-"""Accounts for the program's time: how the main thread spent each second, judging by samples of its Python
-stack.
-"""
+"""Samples the main thread's Python stack to determine how the thread spent each second."""
 
 from __future__ import annotations
 
@@ -22,26 +20,24 @@ if TYPE_CHECKING:
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 GOLDEN = 0.6180339887
-"""Fraction of a step that spreads the pauses evenly within ±50% of their mean. With equal pauses, samples
-would stay in step with a loop of the same period, and always see the same line of it.
+"""Golden ratio, which spreads the sampling pauses evenly within ±50% of their mean. With equal pauses,
+samples could stay in step with a loop of the same period and always see the same line.
 """
 SHARE = 0.005
-"""Share of a processor that sampling may use. If a sample is more expensive, the pauses become longer."""
+"""Maximum share of a processor for sampling. Expensive samples make the pauses longer."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Seconds for which the latest sample inside calls, or outside them, also represents time that was not
-sampled.
-"""
+"""Maximum age in seconds of a sample, inside or outside calls, that still represents unsampled time."""
 SOON_S = 0.002
-"""Seconds. If a sample is late by less than this, no other thread was running Python code: such a thread
-would delay the sample by 5 ms, unless it makes calls.
+"""Maximum delay in seconds of a sample if no other thread runs Python code. Such a thread would delay the
+sample by 5 ms, unless it makes calls.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
-"""Kinds of work. The outermost frame of one of these kinds determines the kind of everything that it calls,
+"""Kinds of work. The outermost frame of one of these kinds determines the kind of all that it calls,
 including user code.
 """
 SCOPES = {
@@ -53,11 +49,11 @@ SCOPES = {
 }
 INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
 MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
-"""Keras functions that create models, or parts of models."""
+"""Names of Keras functions that create models or parts of models."""
 
 DIRECT = "__", "numpy"
-"""Endings of the names of library functions that user code calls directly and that the hooks time, such as
-`__call__`, `__next__` and `numpy`.
+"""Endings of the names of timed library functions that user code calls directly, such as `__call__` and
+`numpy`.
 """
 TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
 
@@ -79,7 +75,7 @@ _TRAINER = re.compile(
 
 
 def mark_of(code: CodeType) -> int:
-    """Return the kind of work that a frame with this code object indicates."""
+    """Return the kind of work that a frame with this code object indicates; see `TRACING`."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
@@ -103,10 +99,11 @@ def mark_of(code: CodeType) -> int:
 
 
 class Account:
-    """Seconds of the main thread by row.
+    """The main thread's seconds, by row (kind of work and user lines).
 
-    began, ended: seconds of the program's clock. ended: end of the program's last line; after it, the program
-    waits for the observer, which may be in a window. iterating: the user's lines that iterate over datasets.
+    began, ended: seconds on the program's clock. `ended` is the end of the program's last line; after it, the
+    program may still wait for the observer to close a window. iterating: the user's lines that iterate over
+    datasets.
     """
 
     def __init__(self, began: float) -> None:
@@ -129,7 +126,7 @@ class Account:
         self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
-        """Wait until the next sample is due; return True if the program ends."""
+        """Wait until the next sample is due; return True if the program is ending."""
         self._phase = (self._phase + GOLDEN) % 1
         pause = self.pause * (0.5 + self._phase)
         due = Own.now() + pause
@@ -138,14 +135,14 @@ class Account:
         return left
 
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
-        """Add the time since the last sample to the row of this frame in the main thread.
+        """Assign the time since the last sample to the row of this frame of the main thread.
 
         late: True if something other than the program, such as a profiler window, delayed the sample.
         """
         begun = Own.thread_cpu()
         now, entered = Own.now(), self._entered
         took, self._last = now - self._last, now
-        # Read the frames before any file, because the main thread continues in the meantime.
+        # Read the frames before opening any file, because the main thread continues in the meantime.
         row, plain = self._row(frame)
         in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
         in_calls = min(took, max(0.0, in_calls))
@@ -153,10 +150,10 @@ class Account:
         idle = took - in_calls - (ran - self._ran) - (delayed - self._delayed) > took / 2
         self._ran, self._delayed = ran, delayed
         soon = not late and not in_calls and self._late < SOON_S
-        # The thread may have slept between calls, in an op on another line than the sampled one.
+        # Between calls, the thread may have slept in an op on a line that was not sampled.
         still = not in_calls or row[1] == self._row_before[1]
         if plain and still and self._waits(soon, idle):
-            # The end of a loop over a dataset waits for the threads of its pipeline.
+            # At its end, a loop over a dataset waits for the threads of its pipeline.
             row = ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
         if self.ended is None:
             self._row_before = row
@@ -183,9 +180,9 @@ class Account:
     def _share(self, row: Row, took: float, in_calls: float, inside: bool) -> None:
         """Divide the time since the last sample between the calls and the code around them.
 
-        A thread that runs Python code keeps the interpreter lock for up to 5 ms, so in a loop with short
-        iterations, every sample sees the call that releases the lock. Only the hooks know how long the calls
-        took.
+        A thread that runs Python code holds the interpreter lock for up to 5 ms. In a loop with short
+        iterations, every sample therefore sees the call that releases the lock, and only the hooks know how
+        long the calls took.
 
         row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call.
         """
@@ -200,14 +197,17 @@ class Account:
             return
         at, other = self._latest.get(not inside, (0.0, row))
         if at < max(self._last - RECENT_S, self._since.get(row, 0.0)):
-            # The code around these calls has not been sampled. Samples before them belong to another part.
+            # The code around these calls has not been sampled, because earlier samples belong to another
+            # part.
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
         self._add(other, parts[not inside])
 
     def enter(self) -> bool:
-        """Record that the main thread enters a call that releases the interpreter lock; return False in other
-        threads and inside another such call. Called from the program's threads.
+        """Record that the main thread enters a call that releases the interpreter lock. Return False in other
+        threads, and inside another such call.
+
+        Called from the program's threads.
         """
         if self._entered is not None or Own.thread() != self.main:
             return False
@@ -215,27 +215,25 @@ class Account:
         return True
 
     def leave(self) -> None:
-        """Record the end of the call. Called from the main thread."""
+        """Record the end of the call that `enter` recorded. Called from the main thread."""
         if self._entered is not None:
             self._in_calls += Own.now() - self._entered
             self._entered = None
 
     def begin_xla(self) -> None:
-        """Record that the main thread starts to call a function that XLA compiles. Called from the main
-        thread.
-        """
+        """Record the start of a call to a function that XLA compiles. Called from the main thread."""
         self.xla = []
 
     def end_xla(self, compiled: bool) -> None:
-        """Record the end of the call. If XLA compiled during the call, the call's time in graphs counts as
-        compiling. Called from the main thread.
+        """Record the end of a call to a function that XLA compiles. If XLA compiled during the call, its time
+        in graphs counts as compiling. Called from the main thread.
         """
         samples, self.xla = self.xla, None
         if samples:
             self._decided.append((samples, compiled))
 
     def take(self, last: bool = False) -> list[tuple[Row, float]]:
-        """Return the rows since the previous call of this method.
+        """Return the rows, with their seconds, since the previous call of this method.
 
         last: True to include calls that have not ended.
         """
@@ -250,7 +248,7 @@ class Account:
         return list(rows.items())
 
     def _row(self, frame: FrameType | None) -> tuple[Row, bool]:
-        """Return the row of a frame, and whether its kind is `python` but may be `waiting`."""
+        """Return the row of a frame, and True if its kind is `python` but might be `waiting`."""
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
         entry: FrameType | None = None
@@ -304,17 +302,17 @@ class Account:
         return known[1]
 
     def _waits(self, soon: bool, idle: bool) -> bool:
-        """Return whether the main thread waits for something outside Python.
+        """Return True if the main thread is waiting for something outside Python.
 
-        A thread in Python's interpreter also appears to be asleep, because the sampling thread holds the GIL;
-        but it gives up the GIL only after 5 ms. If the sample came later than that, the thread's processor
-        time decides.
+        A thread that runs Python code also appears to be asleep, because the sampling thread holds the
+        interpreter lock. But that thread gives up the lock only after 5 ms, so if this sample came later, the
+        thread's processor time decides.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
 
     def _times(self) -> tuple[float, float]:
-        """Return the seconds during which the main thread ran, and those during which it waited for a
+        """Return the seconds during which the main thread ran, and the seconds during which it waited for a
         processor.
         """
         fields = self._read("schedstat").split()
@@ -324,7 +322,6 @@ class Account:
             return 0.0, 0.0
 
     def _read(self, name: str) -> bytes:
-        """Read a kernel file about the main thread. The file is kept open, which halves the cost."""
         try:
             if name not in self._files:
                 path = "/proc/self/task/%d/%s" % (self.task, name)
@@ -335,7 +332,7 @@ class Account:
 
 
 def _wraps(code: CodeType) -> bool:
-    """Return whether a frame only passes a call on to another function."""
+    """Return True if a frame only passes a call on to another function."""
     return "traceback_utils" in code.co_filename or code.co_name in (
         "wrapper",
         "wrapped",
@@ -351,7 +348,7 @@ def _makes(code: CodeType) -> bool:
 
 
 def _call(frame: FrameType) -> str:
-    """Return the name of a library function that the user calls, such as `Model.predict`."""
+    """Return the name of the library function that the user called, such as `Model.predict`."""
     code = frame.f_code
     if "fn" in code.co_freevars and _wraps(code):
         code = getattr(frame.f_locals.get("fn"), "__code__", code)
@@ -361,7 +358,7 @@ def _call(frame: FrameType) -> str:
         owner, dot = "", ""
     if "/trainer" in code.co_filename or "/engine/training" in code.co_filename:
         return "Model." + method
-    # Python 3.10 and older versions have no qualified names here
+    # Python 3.10 and earlier have no qualified names here
     if not dot and "self" in code.co_varnames[:1]:
         owner, dot = type(frame.f_locals.get("self")).__name__, "."
     if owner == "Layer" and any(c.__name__ == "Model" for c in type(frame.f_locals.get("self")).__mro__):

@@ -1,6 +1,4 @@
-"""Counts the calls that each line of the user makes to a library's entry points, and the samples passed to
-them.
-"""
+"""Counts each user line's calls to a library's entry points, and the samples passed to them."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """Counts calls. rows: the numbers of calls and of samples, by file, line and entry point; the number of
-    samples is 0 if unknown.
+    """Counts calls.
+
+    rows: number of calls and number of samples (0 if unknown), by file, line and entry point.
     """
 
     def __init__(self) -> None:
@@ -34,7 +33,7 @@ class Calls:
     def keras(
         self, frame: FrameType, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> None:
-        """Count a call to a Keras function. frame: the caller's frame."""
+        """Count a call to a Keras function. frame: the frame that makes the call."""
         name = getattr(function, "__name__", "")
         if name == "__call__":
             if hasattr(type(arguments[0]), "compile"):  # the object is a model, not a layer
@@ -43,7 +42,7 @@ class Calls:
             self.add(frame, COUNTED[name], samples_of(arguments[1:2], named, "x"))
 
     def function(self, frame: FrameType | None) -> None:
-        """Count an outermost call to a tf.function. frame: the caller's frame."""
+        """Count an outermost call to a tf.function. frame: the frame that makes the call."""
         method = ""
         for _ in range(8):
             if frame is None:
@@ -60,7 +59,7 @@ class Calls:
 
 
 def samples_of(given: tuple[Any, ...], named: dict[str, Any], name: str) -> int:
-    """Return the first dimension of the data, or 0 if the data has none."""
+    """Return the first dimension of the data; 0 if the data has none."""
     data: Any = given[0] if given else named.get(name)
     while isinstance(data, (dict, list, tuple)) and data:
         data = next(iter(data.values())) if isinstance(data, dict) else data[0]

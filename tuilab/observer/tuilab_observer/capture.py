@@ -1,4 +1,4 @@
-"""Writes a function of the program to a folder when tuilab requests it."""
+"""Saves a function of the program to a folder when tuilab requests it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAUSING = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
 def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
-    """Write this call's function to a folder, as tuilab requested.
+    """Save the function of this call to a folder, as tuilab requested.
 
     Traces the function once more without running it.
     """
@@ -54,7 +54,7 @@ def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
 def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Return the function that a frame runs, rebuilt from its code, and the current values of its arguments.
 
-    If the function cannot be called with these values again, calling it raises TypeError.
+    Calling the function with these values may raise TypeError.
     """
     code, held = frame.f_code, dict(frame.f_locals)
     cells = tuple(CellType(held[name]) for name in code.co_freevars if name in held)

@@ -1,4 +1,4 @@
-"""The connection to tuilab."""
+"""The observer's connection to tuilab."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PATIENCE_S = 10.0
 class Channel:
     """Sends messages to tuilab and receives its requests.
 
-    Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read the
-    messages or has exited, the only cost to the program is creating them.
+    Threads only queue messages, which is their whole cost if tuilab does not read or has exited. The
+    observing thread (`sender`) sends them.
     """
 
     def __init__(self, address: str) -> None:
@@ -34,9 +34,8 @@ class Channel:
         self.open, self.inbox = True, b""
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
-        """Send a message. attached: a file to send with it.
-
-        The file is sent in pieces, to save the program's memory.
+        """Queue a message, or send it if called by the sender. attached: path of a file to send with the
+        message, in pieces to save memory.
         """
         self.queued.append((kind, attached, fields))
         while self.open and self.queued and self.sender == Own.thread():
@@ -50,7 +49,7 @@ class Channel:
                         for part in iter(lambda: file.read(1 << 20), b""):
                             self.pour(part)
             except OSError:
-                # Part of a message may have been sent, so tuilab could not read any message after it.
+                # The socket may have accepted part of a message, so tuilab could not read any later message.
                 self.close()
 
     def pour(self, data: bytes) -> None:
@@ -59,7 +58,7 @@ class Channel:
             view = view[self.socket.send(view, _socket.MSG_NOSIGNAL) :]
 
     def request(self) -> Any:
-        """Return the next request from tuilab, a JSON line, or None if there is none."""
+        """Return tuilab's next request, a JSON line; None if there is none."""
         if not self.open:
             return None
         waiting = Own.poll()

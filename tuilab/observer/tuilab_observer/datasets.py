@@ -20,7 +20,10 @@ MOST_DATASETS, MOST_STAGES, MOST_OPS, MOST_SHAPES = 10_000, 100, 60, 8
 
 
 class Datasets:
-    """Observes datasets. waits: start and seconds of each wait for a batch since the last message."""
+    """Observes datasets.
+
+    waits: start and duration in seconds of each wait for a batch since the last message.
+    """
 
     def __init__(self, process: Process, functions: Functions, eager: Eager, account: Account) -> None:
         self.process, self.functions, self.eager, self.account = process, functions, eager, account
@@ -30,7 +33,6 @@ class Datasets:
         self._between = Own.local()
 
     def waited(self, start: float) -> None:
-        """Record a wait for a batch in Python."""
         took = Own.now() - start
         self.batches += 1
         if self.batches == 1 and not self.functions.totals and not self.eager.tapes:
@@ -45,7 +47,7 @@ class Datasets:
             self._sites[id(dataset)] = where
 
     def iterated(self, dataset: Any) -> None:
-        """Report a dataset that the program iterates over: its stages, last first, and the line of the
+        """Report a dataset over which the program iterates: its stages, last first, and the line of the
         iteration.
         """
         self.iterators += 1

@@ -18,10 +18,11 @@ MOST_SITES = 2_000
 
 
 class Eager:
-    """Observes eager code. tapes: by line, the number of gradient tapes, and whether a library created them.
+    """Observes eager code.
 
-    reads: by line, the number and seconds of reads, and the function. copied: by line, the number, bytes and
-    seconds of NumPy arrays that were converted to tensors.
+    tapes: by line, the number of gradient tapes, and whether a library created them. reads: by line, the
+    number and seconds of reads, and the function. copied: by line, the number, bytes and seconds of NumPy
+    arrays that were converted to tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:
@@ -31,8 +32,8 @@ class Eager:
         self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
     def tape(self, frame: FrameType) -> list[Any]:
-        """Record the end of a gradient tape in Python, which counts as a step outside any tf.function; return
-        its line.
+        """Record the end of a gradient tape in Python, and return the tape's line. Outside a tf.function, a
+        tape counts as a step.
         """
         where = site(frame)
         if where is None:
@@ -52,10 +53,10 @@ class Eager:
         return list(key)
 
     def read(self, frame: FrameType | None, start: float) -> None:
-        """Record a value copied to the host."""
+        """Record that a tensor's value was copied to the host."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
-            return  # threads of the input pipeline also read values, but no step waits for these
+            return  # input pipeline threads also read values, but no step waits for them
         while frame is not None and (frame.f_globals.get("__name__") or "").startswith(
             ("tensorflow", "numpy")
         ):
@@ -68,7 +69,7 @@ class Eager:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
-        """Record that a NumPy array was converted to a tensor, with the program's line that requested the
+        """Record that a NumPy array was converted to a tensor, and the user line that caused the
         conversion.
         """
         took = Own.now() - start

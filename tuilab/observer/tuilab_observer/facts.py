@@ -1,4 +1,4 @@
-"""The TensorFlow settings of the program, and the devices that it sees."""
+"""Reports the program's TensorFlow settings and the devices that it sees."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ MOST_FILES = 200
 
 
 class Facts:
-    """Reports settings and devices. opened: True once the program has opened its devices. gpus: True if it
-    sees at least one GPU.
+    """Reports settings and devices.
+
+    opened: True once the program has opened its devices. gpus: True if it sees at least one GPU.
     """
 
     def __init__(self, process: Process) -> None:
@@ -30,7 +31,7 @@ class Facts:
         self._changed: dict[str, str | None] = {}
 
     def send(self, last: bool = False) -> None:
-        """Send changed facts, at most once a second after the program has opened its devices."""
+        """Send the facts that have changed. Once the devices are open, sends at most once a second."""
         if self.opened and not last and Own.now() - self._at < EVERY_S:
             return
         self._at = Own.now()
@@ -46,7 +47,7 @@ class Facts:
 
         tf = self.process.tf
         config = tf.config
-        if not self.opened:  # TensorFlow reads the variables when it opens the devices
+        if not self.opened:  # TensorFlow reads these variables when it opens the devices
             self._changed = self.process.settings.changed()
         self.opened = bool(context._context is not None and context._context._initialized)
         found: dict[str, Any] = {"opened": self.opened, "changed": self._changed}
@@ -91,7 +92,7 @@ def _checks_numerics() -> bool:
 
 
 def _details(config: Any, device: Any) -> list[Any]:
-    """Return the product name and the compute capability of a GPU."""
+    """Return a GPU's product name and compute capability."""
     if device.device_type != "GPU":
         return ["", None]
     try:
@@ -102,8 +103,8 @@ def _details(config: Any, device: Any) -> list[Any]:
 
 
 def _memory(config: Any, visible: list[str]) -> dict[str, list[int]]:
-    """Return the current and the peak memory of each GPU, in units of 16 MiB, so that small changes do not
-    cause a new report.
+    """Return each GPU's current and peak memory, in units of 16 MiB so that small changes do not trigger a
+    report.
     """
     found = {}
     for name in visible:

@@ -1,4 +1,4 @@
-"""Observes calls to tf.functions: their start and end, their arguments, and whether they traced."""
+"""Observes calls to tf.functions: their start and end, their arguments, and their traces."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Minimum number of uses for a function, a tape's line or a pipeline to count as a step."""
+"""Minimum number of uses for a function, a tape's line, or a pipeline to count as a step."""
 
 
 class Functions:
     """The tf.functions that the program has called. Its methods are called from the program's threads.
 
     calls: the calls since the last message. codes: by function number, its code. totals: by number, the
-    calls, and the seconds of those that did not trace. remade: for functions that are recreated every call or
-    two, how often each was created. fed: by number, the calls with NumPy arrays, and their bytes. traced:
-    traces since the last message. compiled: by number, the calls that passed new shapes to XLA, and their
-    seconds. in_call: the call that is in progress.
+    number of calls, and the seconds of calls that did not trace. remade: for functions that are recreated
+    every call or two, how often each was created. fed: by number, the number of calls with NumPy arrays, and
+    their bytes. traced: traces since the last message. compiled: by number, the number of calls that passed
+    new shapes to XLA, and their seconds. in_call: the current call.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
@@ -50,7 +50,7 @@ class Functions:
         self._codes: dict[Any, tuple[list[int], list[int]]] = {}
 
     def enter(self, function: Any, arguments: Any) -> int:
-        """Record the start of an outermost tf.function call; return the number of the function."""
+        """Record the start of an outermost tf.function call; return the function's number."""
         key = id(function)
         number = self._numbers.get(key)
         if number is None or self.known[number]() is not function:
@@ -100,8 +100,8 @@ class Functions:
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
         if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
-            # The program creates this function again every call or two, so count each new function as the one
-            # reported last.
+            # The program recreates this function every call or two, so count the new function as the one that
+            # was reported last.
             number = alike[-1] if alike else number - 1
             self.known[number] = weakref.ref(function)
             self.remade[number] = made[0]
@@ -126,8 +126,8 @@ class Functions:
         return number
 
     def _begin_xla(self, number: int, arguments: Any) -> None:
-        """Record that XLA may compile in this call: it compiles for each new shape, even without a
-        new trace.
+        """Record that XLA may compile during this call. XLA compiles for each new shape, even without a new
+        trace.
         """
         seen = self._xla[number]
         try:
@@ -140,7 +140,7 @@ class Functions:
         self._account.begin_xla()
 
     def _count_arrays(self, number: int, arguments: Any) -> None:
-        """Count the NumPy arrays among the arguments, because each call copies them."""
+        """Count the NumPy arrays among the arguments, because every call copies them."""
         size = 0
         for value in arguments:
             for item in value if type(value) in (tuple, list) else (value,):
@@ -151,8 +151,8 @@ class Functions:
             self.fed[number] = calls + 1, before + size
 
     def _bring(self, number: int, arguments: Any) -> bool:
-        """Return whether this is the compiled function's first call with these shapes, for which XLA compiles
-        it.
+        """Return True on the first call of the function with these shapes, because XLA compiles during that
+        call.
         """
         key = tuple(
             tuple(shape)
@@ -168,7 +168,7 @@ class Functions:
 
 
 def describe(arguments: Any) -> list[list[Any]]:
-    """Return the properties of arguments that trigger a trace: shapes, dtypes and Python numbers, but no
+    """Return the properties of arguments that can trigger a trace: shapes, dtypes and Python numbers, but no
     other values.
     """
     out: list[list[Any]] = []

@@ -1,5 +1,5 @@
-"""Reports the graphs of tf.functions that ran: the source line of each op, and the kernels that TensorFlow
-has for the ops.
+"""Reports the graphs of tf.functions that ran: the user line of each op, and the devices with kernels for the
+op.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACTIVATIONS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 ATTRIBUTES = ("transpose_a", "adj_x", "equation", "ksize", "is_training")
 SHAPELESS = frozenset(("Const", "Identity", "NoOp", "VarHandleOp", "Shape", "StridedSlice", "Reshape"))
 PLACELESS = frozenset(("Const", "NoOp", "Placeholder", "VarIsInitializedOp"))
-"""Ops whose lines appear on no page. They make up a third of a training step's graph."""
+"""Ops whose lines are never shown. They make up a third of a training step's graph."""
 PLAIN = (type(None), str, bytes, int, float, type, type(sys))
 
 
@@ -34,7 +34,7 @@ class Graphs:
         self._gpus = False
 
     def send(self) -> None:
-        """Send the graph of each function that ran, only once, with the kernels for its ops."""
+        """Send the graph of each function that ran, once, and the devices that have kernels for its ops."""
         functions = self.functions
         devices = self.process.tf.config.get_visible_devices()
         self._gpus = any(":GPU:" in device.name for device in devices)
@@ -103,15 +103,15 @@ class Graphs:
 
 
 def own_line(op: Any) -> list[Any] | None:
-    """Return the file and line of the user's code that made an op.
+    """Return the file and line of the user code that made an op.
 
-    TensorFlow removes its own frames from the traceback, three times as fast as this function could. If no
-    frame is left, the name of the user's folder looks like TensorFlow's own.
+    TensorFlow has already removed its own frames from the traceback, three times as fast as this function
+    could. It leaves no frame if the name of the user's folder looks like TensorFlow's own.
     """
     try:
         trace = op.traceback
         for frames in (trace.get_user_frames(), trace):
-            # Do not convert this to a tuple, which would read and keep the source file of each frame.
+            # Converting this to a tuple would read and cache the source file of each frame.
             for frame in reversed(list(frames)):
                 if is_own(frame.filename):
                     return [frame.filename, frame.lineno]
@@ -123,8 +123,8 @@ def own_line(op: Any) -> list[Any] | None:
 def layers_of(function: Any) -> list[str]:
     """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph appends numbers to repeated scope names. Therefore, only the layers' names show whether `conv2d_1`
-    is a layer of that name, or the second scope of the layer `conv2d`.
+    A graph appends numbers to repeated scope names. Only the layers' names tell whether `conv2d_1` is a layer
+    of that name or the second scope of the layer `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
 
@@ -160,7 +160,7 @@ def reached(function: Any) -> list[Any]:
 
 
 def without_cudnn(function: Any) -> list[list[str]]:
-    """Return name, class and reason for each reachable LSTM and GRU layer whose settings exclude cuDNN."""
+    """Return name, class and reason for each reachable LSTM and GRU layer whose settings rule out cuDNN."""
     out = []
     for layer in reached(function):
         cell, kind = getattr(layer, "cell", None), type(layer).__name__
@@ -188,7 +188,7 @@ def shapes_of(op: Any) -> list[Any]:
         [[None if t.shape.rank is None else t.shape.as_list(), t.dtype.name] for t in some]
         for some in (op.inputs, op.outputs)
     ]
-    words, there = {}, op.node_def.attr  # each access to `node_def` parses it again
+    words, there = {}, op.node_def.attr  # each access to `node_def` parses it
     for name in ATTRIBUTES:
         if name in there:
             value = op.get_attr(name)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""Used in place of a function's number while the program waits for a batch."""
+"""Stands for the function's number while the program waits for a batch."""
 
 
 def see_waiting() -> None:
-    """Time each wait for a batch, through the execution mode that TensorFlow sets around it.
+    """Time each wait for a batch by replacing the execution mode that TensorFlow sets around it.
 
     Adds no frame to tracebacks.
     """

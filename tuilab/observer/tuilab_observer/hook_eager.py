@@ -62,7 +62,7 @@ def see_reads() -> None:
 
 
 def timed(plain: Any) -> Any:
-    """Return a wrapper that records the time of each call in the main thread's account."""
+    """Return a wrapper of `plain` that counts each call's time in the main thread's account."""
 
     def call(*arguments: Any, **more: Any) -> Any:
         account = state.account
@@ -77,9 +77,7 @@ def timed(plain: Any) -> Any:
 
 
 def see_copies() -> None:
-    """Observe calls of tf.constant and tf.convert_to_tensor with NumPy arrays, because they copy the
-    arrays.
-    """
+    """Observe calls of tf.constant and tf.convert_to_tensor that copy NumPy arrays."""
     from tensorflow.python.framework import constant_op
 
     plain = constant_op.convert_to_eager_tensor

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def see_functions() -> None:
-    """Mark each outermost tf.function call, through the annotation that TensorFlow puts around it.
+    """Record the start and end of each outermost tf.function call by replacing the annotation that TensorFlow
+    puts around it.
 
     Adds no frame to tracebacks.
     """

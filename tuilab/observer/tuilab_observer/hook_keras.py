@@ -15,7 +15,7 @@ KERAS = "keras.src.utils.traceback_utils"
 
 
 def see_keras(module: Any) -> None:
-    """Observe each call, through a function that all entry points of Keras call first.
+    """Observe each Keras call by replacing a function that all Keras entry points call first.
 
     Adds no frame to tracebacks.
     """

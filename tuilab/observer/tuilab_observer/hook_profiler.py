@@ -1,6 +1,6 @@
 """Hooks for TensorFlow's profiler.
 
-If the program uses the profiler, the observer yields, because a second session in the same process fails.
+If the program uses the profiler, the observer closes its own session, because a process can have only one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Installs the hooks. Each part of TensorFlow has a module of hooks."""
+"""Installs all hooks. Each part of TensorFlow has its own module of hooks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The observer of this process.
+"""Observes one process.
 
-One thread does all the work, except for marking events in the program's threads.
+One thread does all the work, except for recording events, which the program's threads do.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ MOST_TRACES = 200
 
 
 class Observer:
-    """The observer of one process. module: the TensorFlow module. wanted: tuilab's request to capture a
-    tf.function at its next call.
+    """The observer of one process.
+
+    module: the TensorFlow module. wanted: tuilab's request to capture a tf.function at its next call.
     """
 
     def __init__(self, module: Any, settings: Settings, account: Account) -> None:
@@ -59,7 +60,7 @@ class Observer:
         self._thread.start()
 
     def end(self, patience: float) -> None:
-        """Send the remaining data, because the program is exiting normally."""
+        """Send the remaining data before the program exits normally."""
         try:
             self.account.ended = Own.now()
             self.process.leaving.set()
@@ -161,8 +162,8 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return the seconds for which the stepping thread has waited for a processor since the first call of
-        this method; 0 if the kernel does not report them.
+        """Return the seconds for which the stepping thread has waited for a processor since this method was
+        first called; 0 if the kernel does not report them.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

@@ -1,4 +1,4 @@
-"""Python functions that the observer uses, bound before the program can replace them.
+"""Binds the Python functions that the observer uses before the program can replace them.
 
 They are attributes of a class, because tools that freeze time patch attributes of modules.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Own:
-    """Python functions as they were at startup."""
+    """Python functions as they were when Python started."""
 
     now = staticmethod(time.perf_counter)
     clock = staticmethod(time.time)
@@ -50,7 +50,7 @@ class Own:
 
 
 class Flag:
-    """An event that does not use `threading`. It starts unset."""
+    """Replaces `threading.Event`, because the program may have patched `threading`."""
 
     def __init__(self) -> None:
         self._lock = Own.lock()
@@ -71,7 +71,6 @@ class Flag:
             self._lock.acquire(False)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the flag is set; return False if that takes longer than the given time."""
         if self._lock.acquire(True, seconds):
             self._release()
         return self._set
@@ -80,17 +79,17 @@ class Flag:
         try:
             self._lock.release()
         except RuntimeError:
-            pass  # two threads may set the flag at once
+            pass  # another thread may set the flag at the same time
 
 
 class Thread:
-    """A thread that `threading` does not list, and that does not keep the program from exiting."""
+    """A thread that `threading` does not list and that does not delay the program's exit."""
 
     def __init__(self, run: Callable[[], None]) -> None:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        # Block all signals in the new thread, because threads of the program may be waiting for them.
+        # Block all signals in the new thread, because the program's own threads may be waiting for them.
         before = Own.mask(signal.SIG_BLOCK, Own.signals())
         try:
             Own.start_thread(self._whole, ())
@@ -98,7 +97,6 @@ class Thread:
             Own.mask(signal.SIG_SETMASK, before)
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread; return whether it ended within the given time."""
         return self._done.wait(seconds)
 
     def _whole(self) -> None:

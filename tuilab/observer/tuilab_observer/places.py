@@ -1,4 +1,4 @@
-"""Decides which code is the user's own, and finds the user's line that led to a frame."""
+"""Tells user code from library code, and finds the user line that led to a frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 MOST_FILES = 20_000
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PACKAGE = __name__.rpartition(".")[0] + "."
-"""Prefix of the observer's modules. A disguised hook has a library's file, but its own module's name."""
+"""Name prefix of the observer's modules. A hook shows a library's file in tracebacks, but keeps this module
+name.
+"""
 _STANDARD = {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__))}
 _STANDARD |= {place.replace("/lib/python", "/lib64/python") for place in _STANDARD}
 _INSTALLED = re.compile(
@@ -22,7 +24,7 @@ _INSTALLED = re.compile(
 
 
 def _filled_by_pip() -> list[str]:
-    """Return the folders on the path that `pip install --target` has filled."""
+    """Return the folders on `sys.path` that `pip install --target` has filled."""
     found = []
     for entry in sys.path:
         folder = os.path.abspath(entry)
@@ -37,7 +39,7 @@ def _filled_by_pip() -> list[str]:
 
 
 class Places:
-    """Decides which source files are the user's own. folders: folders of libraries in unusual places."""
+    """Tells user code from library code. folders: folders of libraries in unusual places."""
 
     def __init__(self) -> None:
         self.folders: list[str] = [_HERE, *_filled_by_pip()]
@@ -48,9 +50,7 @@ class Places:
         self._known.clear()
 
     def is_own(self, file: str) -> bool:
-        """Return whether a source file is the user's own, rather than part of Python or an installed
-        package.
-        """
+        """Return True if a source file belongs to the user, not to Python or an installed package."""
         known = self._known.get(file)
         if known is None:
             if len(self._known) > MOST_FILES:
@@ -62,7 +62,9 @@ class Places:
         return known
 
     def site(self, frame: FrameType | None) -> tuple[str, int, str, str] | None:
-        """Return the user's line that led to a frame, as (file, line, function, library in between)."""
+        """Return the user line that led to a frame, as (file, line, function, library in between); None if
+        there is none.
+        """
         between = ""
         while frame is not None:
             code = frame.f_code

@@ -1,5 +1,5 @@
-"""The state that all parts of the observer share: settings, connection, and the thread that runs the steps
-("stepping thread").
+"""State shared by all parts of the observer: settings, connection, and the thread that runs the steps (the
+stepping thread).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     """Identifies a step: a tf.function's number, a tape's line, or the name of another kind."""
 
 NAMES = ("CUDA_VISIBLE_DEVICES", "TF_XLA_FLAGS")
-"""Environment variables that affect devices."""
 MOST_FAULTS = 20
 
 
@@ -38,7 +37,7 @@ class Settings:
                 setattr(self, name, float(value))
 
     def changed(self) -> dict[str, str | None]:
-        """Return the variables that the program has changed since Python started."""
+        """Return the environment variables that the program has changed since Python started."""
         now = {name: os.environ.get(name) for name in self.environment}
         return {name: value for name, value in now.items() if value != self.environment[name]}
 
@@ -60,7 +59,7 @@ depth = Depth()
 
 
 class Process:
-    """One process that has imported TensorFlow, as the module `tf`.
+    """A process that has imported TensorFlow as the module `tf`.
 
     thread_of_steps, task: ids of the stepping thread in Python and in the kernel. mark: records the start of
     a step in an open profiler window.

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Numbers used in a sample in place of the index of a call: between two calls, and before the first step."""
+"""Negative values in a sample, in place of a call's index: the sample was taken between two calls, or before
+the first step.
+"""
 
 
 class Meanwhile:
-    """Samples the account from a separate thread while the observing thread is busy.
+    """Samples the account from another thread while the observing thread is busy.
 
-    On a busy host, closing a window takes a second, which would otherwise be attributed to the line that runs
-    next. used: the processor seconds of this thread.
+    On a busy host, closing a window takes a second. Without samples, that second would count for the line
+    that runs next. used: processor seconds of this thread.
     """
 
     _enough: Flag
@@ -52,8 +54,10 @@ class Meanwhile:
 
 
 class Sampler:
-    """Takes samples. samples, stacks: the samples and stacks since the last message. makers: the lines that
-    other threads ran, since the start.
+    """Takes samples of the Python stacks.
+
+    samples, stacks: the samples and stacks since the last message. makers: the lines that other threads have
+    run since the start.
     """
 
     def __init__(
@@ -75,13 +79,13 @@ class Sampler:
 
     @property
     def eager_s(self) -> float:
-        """Total seconds for which ops have run one by one recently."""
+        """Total seconds for which ops recently ran one by one."""
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:
-        """Record the lines that the main thread and the stepping thread are executing."""
+        """Record the lines at which the main thread and the stepping thread are."""
         frames = Own.frames()
-        # Drop our own frame. The frame would refer to itself through `frames`, so the garbage collector would
+        # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
         # have to free it with all its references, and Python 3.11 would crash.
         frames.pop(Own.thread(), None)
         self.account.sample(frames.get(self.account.main), late)
@@ -100,9 +104,7 @@ class Sampler:
             self._look_for_ops(frame)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
-        """Record whether the thread is executing an individual op, and which of the user's lines led to the
-        op.
-        """
+        """Record whether the thread is executing an individual op, and which user lines led to it."""
         stack: list[tuple[str, int]] = []
         eager = False
         for _ in range(MOST_FRAMES):

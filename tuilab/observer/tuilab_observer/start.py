@@ -1,4 +1,4 @@
-"""Runs when Python starts, and waits until the program imports TensorFlow, which may never happen."""
+"""Runs when Python starts, and waits until the program imports TensorFlow, if ever."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Detects the end of a module's import in any thread, and then removes itself.
+    """An import hook that detects the end of a module's import in any thread and then removes itself.
 
-    If a program only checks whether the module is installed, the finder answers and stays active.
+    If a program only checks whether the module is installed, the hook answers and stays active.
     """
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
@@ -60,7 +60,7 @@ def install(address: str) -> None:
         before=state.before_fork, after_in_parent=state.after_fork, after_in_child=state.forked
     )
     there = sys.modules.get("tensorflow")
-    if there is not None:  # this process was forked after the import
+    if there is not None:  # TensorFlow was imported before this process was forked
         ready(there)
     else:
         state.sample_early()
@@ -68,7 +68,7 @@ def install(address: str) -> None:
 
 
 def ready(module: ModuleType) -> None:
-    """Start to observe TensorFlow, which the program has just imported."""
+    """Begin to observe TensorFlow, which the program has just imported."""
     try:
         if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
             return
@@ -95,7 +95,7 @@ def ready(module: ModuleType) -> None:
 
 
 def at_exit(patience: float = 2.0) -> None:
-    """Send the last messages."""
+    """Send the last messages. patience: maximum seconds to wait."""
     last = state.here()
     if last is not None:
         last.end(patience)

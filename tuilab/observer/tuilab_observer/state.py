@@ -1,4 +1,4 @@
-"""The observer of this process. A forked child process creates its own observer when it first uses
+"""Holds the observer of this process. A forked child creates its own observer when it first uses
 TensorFlow.
 """
 
@@ -21,7 +21,10 @@ FORK_S = 1.0
 
 
 class State:
-    """State of the observation. account: how the main thread has spent its time since Python's startup."""
+    """State of the observation.
+
+    account: how the main thread has spent its time since Python started.
+    """
 
     def __init__(self) -> None:
         self.settings = Settings("")
@@ -33,12 +36,12 @@ class State:
         self._enough = Flag()
 
     def here(self) -> Observer | None:
-        """Return the observer if it belongs to this process, else None."""
+        """Return the observer if it belongs to this process rather than its parent, else None."""
         one = self.observer
         return one if one is not None and one.process.pid == os.getpid() else None
 
     def attend(self) -> Observer | None:
-        """Return the observer; in a forked child, create it."""
+        """Return the observer of this process. In a forked child, create it first."""
         one = self.here()
         if one is None and self._reborn:
             self._reborn = False
@@ -46,7 +49,7 @@ class State:
         return one
 
     def begin(self, module: Any) -> Observer | None:
-        """Start to observe this process, which has imported TensorFlow."""
+        """Begin to observe this process. module: TensorFlow."""
         try:
             from .observer import Observer
 
@@ -65,16 +68,14 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # Drop our own frame. The frame would refer to itself through `frames`, so the garbage collector
+            # Drop our own frame, because it would refer to itself through `frames`. The garbage collector
             # would have to free it with all its references, and Python 3.11 would crash.
             frames = Own.frames()
             frames.pop(Own.thread(), None)
             self.account.sample(frames.pop(self.account.main, None))
 
     def pause(self) -> bool:
-        """Stop the early sampling before a fork, because Python 3.12 warns if a process with several threads
-        forks.
-        """
+        """Stop early sampling before a fork, because Python 3.12 warns if a multithreaded process forks."""
         early, self._early = self._early, None
         if early is None:
             return False
@@ -86,7 +87,7 @@ class State:
         self._resume = self.pause()
 
     def after_fork(self) -> None:
-        """Resume sampling in the parent."""
+        """Resume early sampling in the parent process."""
         if self._resume:
             self.sample_early()
 
@@ -96,7 +97,7 @@ class State:
         self.account = Account(Own.now())
         if old is not None:
             old.process.channel.close()
-            self._parents.append(old)  # its profiler session belongs to the parent
+            self._parents.append(old)  # the old observer's profiler session belongs to the parent
             self.observer = None
             self._reborn = not old.windows.open
         elif resume:

@@ -1,4 +1,4 @@
-"""Opens TensorFlow's profiler for short periods ("windows"): decides when and for how long, and measures the
+"""Opens TensorFlow's profiler for short periods (windows). Decides when and for how long, and measures the
 cost.
 """
 
@@ -24,25 +24,26 @@ if TYPE_CHECKING:
 
 CALL = "tuilab call"
 ENOUGH = 30
-"""Maximum number of steps in a window. More steps need more memory (0.2 MB or more each) and time, and show
-nothing new."""
+"""Maximum number of steps in a window. Further steps cost time and at least 0.2 MB each, and show nothing
+new.
+"""
 BATCH, LOOP = "batch", "loop"
-"""Keys of a step that is neither a function nor a gradient tape."""
+"""Keys of steps that are neither a function call nor a gradient tape: a batch, or an iteration of a loop."""
 PHASES = 4
-"""Number of program phases (building a model, adapting, two training runs) that are profiled
-without waiting.
+"""Maximum number of program phases (such as building, adapting, training) that are profiled at once when they
+begin.
 """
 LEAST_GAP_S = 3.0
-"""Minimum seconds between two windows, because tuilab also spends processor time on reading each of them."""
+"""Minimum seconds between two windows, because tuilab spends processor time on reading each one."""
 EAGER_S = 1.0
-"""Seconds for which ops must run one by one before a window looks for a loop of ops."""
+"""Seconds for which ops must run one by one before a window searches for a loop of ops."""
 
 
 class Quietly:
-    """Keeps TensorFlow's log lines about each window out of the program's output.
+    """Suppresses the log lines that TensorFlow prints for each window.
 
     Calls two Abseil functions in TensorFlow's library, whose names contain the date of the Abseil release. If
-    that date is unknown, or if an older TensorFlow logs without Abseil, the lines are still printed.
+    that date is unknown, or an older TensorFlow logs without Abseil, the lines are still printed.
     """
 
     DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
@@ -77,9 +78,10 @@ class Quietly:
 
 
 class Windows:
-    """Opens and closes the profiler's windows. sessions, server: the program's own use of the profiler.
+    """Opens and closes windows of the profiler.
 
-    open: whether a window is open. step_key: identifies the steps in the window.
+    sessions, server: the program's own use of the profiler. open: True while a window is open. step_key:
+    identifies the steps in the window.
     """
 
     def __init__(
@@ -121,27 +123,26 @@ class Windows:
             self._recent.append(Own.now())
 
     def _same_code(self, key: Key) -> bool:
-        """Return whether this step and the window's step are functions with the same code. A loop that
-        rebuilds its model in each iteration also creates new functions.
+        """Return True if this step and the window's step are functions with the same code. A loop that
+        rebuilds its model also creates new functions.
         """
         code = self.functions.codes.get(key)
         return code is not None and code is self.functions.codes.get(self.step_key)
 
     def give_way(self) -> None:
-        """Close the window, because the program is about to use the profiler."""
+        """Close the window before the program uses the profiler."""
         self._giving_way = True
         self._yielding.set()
         with self._lock:
             self._giving_way = False
 
     def leave(self) -> None:
-        """Close the window, because the program is ending."""
         self._yielding.set()
 
     # Methods called from the observing thread
 
     def step(self) -> Key | None:
-        """Return the key that identifies a step, or None.
+        """Return the key that identifies a step; None if there are no steps.
 
         A step is identified by the line of a gradient tape, by the tf.function with the most time since the
         last window, by a batch, or by an iteration of a loop of ops.
@@ -162,13 +163,13 @@ class Windows:
         return best
 
     def due(self, due: float | None) -> float | None:
-        """Return the time at which the next window opens.
+        """Return the time at which the next window opens; None while there are no steps.
 
-        For a new kind of step, the window opens at once. None while there are no steps.
+        A new kind of step opens a window at once.
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
-            return due  # the time was set when the previous window ended
+            return due  # the end of the previous window set this time
         if key == LOOP:
             return Own.now()
         if isinstance(key, tuple):
@@ -180,8 +181,8 @@ class Windows:
         return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
 
     def after(self) -> float:
-        """Return the time at which to open the next window: later if the windows so far were expensive, never
-        if only one window is wanted.
+        """Return the time of the next window: later if windows have been expensive, infinity if only one is
+        wanted.
         """
         if self.process.settings.once:
             return float("inf")
@@ -191,7 +192,7 @@ class Windows:
         return Own.now() + min(120.0, max(LEAST_GAP_S, mean / self.process.settings.share))
 
     def window(self, flush: Callable[[], None]) -> None:
-        """Open TensorFlow's profiler for a short time, unless the program uses it.
+        """Open TensorFlow's profiler for a short time, unless the program itself uses the profiler.
 
         flush: sends the pending data.
         """
@@ -225,7 +226,7 @@ class Windows:
                 closed = Own.now()
                 enough = self._windows == 0 and (len(self._recent) >= 4 or self.step_key == LOOP)
                 leaving = self._giving_way or (self.process.leaving.is_set() and not enough)
-                # Without a whole step, reading the profile would show nothing.
+                # A window without a whole step shows nothing, so do not read it.
                 if not leaving and (len(self._recent) >= 2 or self.step_key == LOOP):
                     with self.sampler.meanwhile, self._quietly:
                         session.export_to_tb()
@@ -233,8 +234,10 @@ class Windows:
                 else:
                     with self._quietly:
                         if self.sampler.facts.gpus:
-                            session.stop()  # only deleting costs a tenth, but is tested only without a GPU
-                        del session  # this also prints to the log
+                            # Deleting the session without stopping it costs a tenth, but is tested only
+                            # without a GPU.
+                            session.stop()
+                        del session  # this also prints log lines
                 if leaving:
                     return
             marks = self._recent
@@ -246,7 +249,7 @@ class Windows:
             self._spent += cost
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
-            flush()  # the following code may take longer than the program would wait at its exit
+            flush()  # the rest may take longer than the program waits at its exit
             with self.sampler.meanwhile:
                 self.graphs.send()
                 self.process.channel.send(
@@ -261,30 +264,30 @@ class Windows:
                 )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            if not Own.exists(self.process.settings.address):  # tuilab was killed in the meantime
+            if not Own.exists(self.process.settings.address):  # tuilab was killed while the window was open
                 try:
                     os.rmdir(os.path.dirname(self.process.settings.address))
                 except OSError:
                     pass
 
     def _usual(self) -> float:
-        """Return the median time of the latest steps outside of windows."""
+        """Return the median duration in seconds of the latest steps outside of windows."""
         starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
         starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
         took = sorted(b - a for a, b in zip(starts, starts[1:]))
         return took[len(took) // 2] if took else 0.0
 
     def _wait(self, opened: float, usual: float) -> None:
-        """Wait until the window contains whole steps."""
+        """Wait until the window contains enough whole steps."""
         length = self.process.settings.window
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
             enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-            # There were no steps recently, so the program has entered another phase.
+            # No steps ran recently, so the program has entered another phase.
             gone = not self._recent and lasted >= max(1.0, 1.5 * usual)
             if lasted >= length and (enough or gone):
                 return
-            # A GPU lags behind its program, and may do the work of these steps later.
+            # A GPU lags behind the program and may still be working on earlier steps.
             if lasted >= length / 4 and len(self._recent) > ENOUGH and not self.sampler.facts.gpus:
                 return
             if self._yielding.wait(0.01):
