@@ -1,3 +1,3 @@
-"""Interprets the reports of a watched program's observer: steps, parts, ops, and what to change. Pure
+"""Derives findings from the observer's messages about a program: steps, parts, ops, and advised changes. Pure
 functions.
 """

@@ -1,4 +1,4 @@
-"""Accounts for every second of a program's time, by kind and place. Pure functions."""
+"""Accounts for each second of a program's time, by kind and place. Pure functions."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -23,23 +23,23 @@ WORDS: dict[AccountKind, str] = {
 }
 """The words shown for each kind of time."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program is doing during a call to Keras. The call's graphs, ops and input count as one
+"""What the program does during a call to Keras. The account shows the call's graphs, ops and input as one
 activity.
 """
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Shown in place of a user's function for the time before the program's first line and after its last."""
+"""Shown in place of a user function for the time before the program's first line and after its last line."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
-"""A headline mentions the number of calls from a line if there are at least this many."""
+"""Minimum number of calls from a line that a headline mentions."""
 
 
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:
-    """Return the rows of a process, longest first. They add up to `lasted_s`.
+    """Return the rows of a process, longest first. Their seconds add up to `lasted_s`.
 
     began: the program's start in seconds since the epoch; 0 if unknown. Clocks give the time before the first
-    sample and after the last message. All other time without a sample counts as unknown.
+    sample and after the last message. All other time without a sample is `unknown`.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -52,7 +52,7 @@ def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRo
     if rows:
         left = max(0.0, lasted_s - of.wall)
         before = min(left, of.started_after(began)) if began else 0.0
-        # A process with much memory and many threads takes some seconds to exit after its last message.
+        # A process with much memory and many threads takes seconds to exit after its last message.
         for function, seconds in ((STARTING, before), (ENDING if of.ended else "", left - before)):
             if seconds > 0:
                 rest: _Key = "unknown", (), "", function
@@ -81,12 +81,11 @@ def _folder(of: Process) -> str:
 
 
 def _relative(file: str, folder: str) -> str:
-    """Return the path relative to the script's folder if the file is inside it."""
     return file[len(folder) + 1 :] if folder and file.startswith(folder + os.sep) else file
 
 
 def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
-    """Return the seconds of each kind in words, largest first."""
+    """Return the seconds of each kind, largest first. The keys are the words that the page shows."""
     out: dict[str, float] = {}
     for row in rows:
         words = _words(row)
@@ -95,7 +94,7 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
 
 
 def _words(row: AccountRow) -> str:
-    """Return the kind of time in words. The program's start and end have names of their own, to separate them
+    """Return the kind of time in words. The program's start and end have their own words, which tell them
     from unknown time.
     """
     return row.function if _outside(row) else WORDS[row.kind]
@@ -106,14 +105,14 @@ def _outside(row: AccountRow) -> bool:
 
 
 def ending(rows: Iterable[AccountRow]) -> bool:
-    """Return True if the program's last line has run."""
     return any(_outside(row) and row.function == ENDING for row in rows)
 
 
 @dataclass
 class Line:
-    """A line of user code, with the time of everything that it calls. kinds: the seconds spent in the line
-    itself, by kind.
+    """A line of user code, with the time of all that it calls.
+
+    kinds: seconds spent in the line itself, by kind.
     """
 
     place: str
@@ -123,12 +122,11 @@ class Line:
     inner: "dict[str, Line]" = field(default_factory=dict)
 
     def sorted(self) -> "list[Line]":
-        """Return the lines that this one calls, longest first."""
         return sorted(self.inner.values(), key=lambda line: -line.seconds)
 
 
 def tree(rows: Iterable[AccountRow]) -> Line:
-    """Return the rows as a tree by line. Its root is the program."""
+    """Return the rows as a tree of lines, whose root is the program."""
     root = Line("")
     for row in rows:
         at = root
@@ -144,7 +142,7 @@ def tree(rows: Iterable[AccountRow]) -> Line:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the headline: an activity of the program, with its seconds and, if known, its line."""
+    """A part of the headline: an activity of the program, its seconds and, if known, its line."""
 
     words: str
     seconds: float
@@ -152,7 +150,9 @@ class Part:
 
 
 def parts(rows: Sequence[AccountRow]) -> list[Part]:
-    """Return the program's activities, longest first: calls to Keras by method, other time by kind."""
+    """Return the program's activities, longest first. Calls to Keras are grouped by method, all other time by
+    kind.
+    """
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None
@@ -163,17 +163,15 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return a phrase for the repetition of a call, such as ` row by row` or ` in 120 calls`; "" if the call
-    was not repeated.
-    """
+    """Return a phrase about repetition, such as ` row by row` or ` in 120 calls`; "" for a single call."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"
 
 
 def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
-    """Return a headline such as `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" without an
-    account.
+    """Return a headline such as `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" if there
+    are no rows.
     """
     said = [part for part in parts(rows) if part.seconds >= LEAST_SHARE * lasted_s][:MOST_SAID]
     if not rows or lasted_s <= 0:

@@ -1,6 +1,4 @@
-"""Maps each finding to the advised change and to the conditions that the program must meet. Pure
-functions.
-"""
+"""Maps each finding to its advised change and that change's preconditions. Pure functions."""
 
 import ast
 from collections.abc import Callable
@@ -16,16 +14,17 @@ from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
 STEPS_AT_ONCE = 32
-"""Number of small batches that one call should process. A trial of this advice uses the same number."""
+"""Number of small batches that the advice puts into one call. Trials use the same number."""
 MOST_NAMED = 3
-"""Maximum number of conditions that one piece of advice names."""
+"""Maximum number of preconditions named in one piece of advice."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """A condition that the program does not meet. first: what to change before following the advice.
+    """A precondition that the program does not meet.
 
-    instead: True if `first` replaces the advice, because the advice would fail.
+    first: what to change before following the advice. instead: True if `first` replaces the advice, because
+    following the advice would fail.
     """
 
     first: str
@@ -37,7 +36,7 @@ Need = Callable[[Case, Place], list[Unmet]]
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice for a finding: the change, the preset that demonstrates it, and the conditions."""
+    """The advised change for a finding, the preset that demonstrates the change, and its preconditions."""
 
     change: str
     preset: str = ""
@@ -45,10 +44,10 @@ class Advice:
 
 
 def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
-    """Return the advised change for a finding at a line, what to change first, and the preset that
+    """Return the advised change for a finding at a line, the changes to make first, and the preset that
     demonstrates the problem.
 
-    Each condition that the program does not meet adds a change to make first, or replaces the advised change.
+    Each unmet precondition adds a change to make first, or replaces the advised change.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -60,20 +59,20 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
 
 
 def place(file: str, line: int) -> str:
-    """Return a place in parentheses, such as ` (train.py:12)`; "" if the place is unknown."""
+    """Return a place such as ` (train.py:12)`; "" if the place is unknown."""
     return f" ({PurePath(file).name}:{line})" if file and line else ""
 
 
-# Conditions
+# Preconditions
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Find Python code in the step that a graph would run only once, when it is traced."""
+    """Find Python code in the step that a graph would run only once, while TensorFlow traces it."""
     return _first(effects(case.sources, *at))
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """In the methods that Keras calls in a step, find Python code that a graph would run only once."""
+    """Find Python code, in the methods that Keras calls in a step, that a graph would run only once."""
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
 
@@ -82,7 +81,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
-    """Find ops of the step that XLA does not support and would reject with an error."""
+    """Find ops of the step that XLA does not support."""
     step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
@@ -93,7 +92,7 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
         )
         for op, where in held.items()
         if op in NOT_IN_XLA
-        # Keras fetches the batch outside the function that jit_compile compiles
+        # Keras fetches the batch outside of the function that jit_compile compiles
         and not (keras and op in ITERATORS)
     ]
 
@@ -103,7 +102,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Find arguments with more than one shape, because XLA compiles once for each."""
+    """Find arguments with varying shapes, because XLA compiles once for each shape."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -115,8 +114,8 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Find a callback that runs after each batch, because Keras would run it only once per
-    `steps_per_execution` steps.
+    """Find callbacks that run after each batch. With `steps_per_execution`, Keras would run them only once
+    per execution.
     """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
@@ -130,7 +129,7 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """Find a random op that feeds the stage, because a cache would repeat the op's first values."""
+    """Find a random op before the stage, because a cache would repeat the op's first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
         return [
@@ -142,13 +141,13 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
 
 
 def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
-    """Return the stages that feed the stage at that line. A dataset lists its last stage first."""
+    """Return the stages that feed the stage at that line. The stages of a dataset are listed last first."""
     index = next((n for n, stage in enumerate(stages) if (stage.file, stage.line) == at), len(stages))
     return stages[index + 1 :]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Find a custom training loop, because only Keras' `fit` scales the loss automatically."""
+    """Find a custom training loop. Only Keras' `fit` scales the loss automatically."""
     if case.of.kind == "keras":
         return []
     return [
@@ -157,7 +156,7 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Find an argument that is used in Python's `range`, because a tensor needs tf.range instead."""
+    """Find an argument that Python's `range` receives, because a tensor requires tf.range."""
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -199,7 +198,7 @@ TABLE: dict[str, Advice] = {
         "slow-map",
         (nothing_random,),
     ),
-    "input-bound, in parallel": Advice(  # Python in a map still needs the GIL
+    "input-bound, in parallel": Advice(  # Python code in a map needs the GIL even in parallel calls
         "make the slowest stage cheaper, or cache its results (.cache())",
         "slow-map",
         (nothing_random,),
@@ -233,7 +232,7 @@ TABLE: dict[str, Advice] = {
     ),
     "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),
     "cudnn-off": Advice("remove the setting, so that Keras uses cuDNN's kernel on a GPU"),
-    # Python code between steps, or in place of a step
+    # Python code between the steps or instead of a step
     "eager-functions": Advice(
         "remove the call, which is only for debugging", "tiny-ops", needs=(none_in_train_step,)
     ),

@@ -10,8 +10,8 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine that runs the program: its GPUs, the other processes on them, and why TensorFlow sees no
-    GPU.
+    """The machine that runs the program: its GPUs, the other processes on them, and the reason why TensorFlow
+    sees no GPU.
     """
 
     gpus: int = 0
@@ -19,19 +19,19 @@ class Beside:
     no_gpu: str = ""
     no_gpu_change: str = ""
     memory: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of memory of each GPU."""
+    """Memory of each GPU in bytes."""
 
 
 @dataclass
 class Case:
-    """A process, with its source files and its machine."""
+    """A watched process, its source files, and its machine."""
 
     of: Process
     sources: Mapping[str, str]
     place: Beside
 
     def function_at(self, number: int) -> tuple[str, int]:
-        """Return the place of a tf.function in the user's code: its own line, or the line that called it."""
+        """Return file and line of a tf.function in the user's code, or else of the line that called it."""
         function = self.of.functions.get(number)
         if function is None:
             return "", 0
@@ -51,7 +51,9 @@ class Case:
         return self.ops_at()
 
     def ops_at(self) -> tuple[str, int]:
-        """Return the innermost line, inside a loop, from which most of the individual ops are launched."""
+        """Return the innermost line inside a loop that launches most of the individual ops; ("", 0) if there
+        is none.
+        """
         found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
         most = stacks.total() / 2
         while True:
@@ -63,7 +65,7 @@ class Case:
                 return found
             line, count = following.most_common(1)[0]
             if count < most:
-                # No single line launches most of the ops, but a single loop may contain them all.
+                # No line launches most of the ops, but a loop may contain most of the lines.
                 loops: Counter[tuple[str, int]] = Counter()
                 for (file, number), each in following.items():
                     if around := source.loop(self.sources, file, number):
@@ -78,7 +80,7 @@ class Case:
 
     @property
     def gpus(self) -> list[str]:
-        """The GPUs that the program opened, by short name."""
+        """Short names of the GPUs that the program opened."""
         facts = self.of.facts
         return (
             [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]

@@ -1,4 +1,6 @@
-"""Finds Python code in a step that a graph would run only once, when it is traced. Reads source only."""
+"""Finds Python code in a step that a graph would run only once, while TensorFlow traces it. Reads only the
+source.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +10,7 @@ from pathlib import PurePath
 from tuilab.program.source import tree_of
 
 MOST_DEPTH = 4
-"""Maximum depth to which nested calls to the user's own functions are followed."""
+"""Maximum number of nested calls to follow into the user's functions."""
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
 """Libraries whose calls become ops of a graph."""
 HARMLESS = (
@@ -22,7 +24,7 @@ HARMLESS = (
     "os",
     "contextlib",
 )
-"""Libraries whose results depend only on their arguments, and that change no state."""
+"""Libraries whose results depend only on their arguments and that change no state."""
 CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,8 +33,9 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """Python code with a side effect that a graph would not repeat. first: what to change before turning the
-    code into a graph.
+    """Python code with a side effect that a graph would not repeat.
+
+    first: what to change before turning the code into a graph.
     """
 
     name: str
@@ -42,14 +45,13 @@ class Effect:
 
     @property
     def place(self) -> str:
-        """Return the effect's file name and line, such as `train.py:12`."""
         return f"{PurePath(self.file).name}:{self.line}"
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
     """Return the side effects of the step at a line, without duplicates, in source order.
 
-    The step is the innermost loop or function around that line. Follows calls by name to the user's own
+    The step is the innermost loop or function around the line. Follows calls by name into the user's own
     functions.
     """
     tree = tree_of(sources.get(file, ""))
@@ -96,7 +98,7 @@ def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
 
 
 def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
-    """Yield the calls of a body in line order, excluding those in functions that it defines."""
+    """Yield the calls in a body in line order. Skips the calls inside of functions that the body defines."""
     inner = {
         id(node) for statement in body if isinstance(statement, _FUNCTIONS) for node in ast.walk(statement)
     }
@@ -122,9 +124,7 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Return the origin of each name in a file: the import or the call that created it, such as `np` →
-    `numpy`, `env` → `gym.make`.
-    """
+    """Map each name in a file to its origin, an import or a call: `np` → `numpy`, `env` → `gym.make`."""
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -147,7 +147,9 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
 
 
 def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
-    """Return `numpy.random.normal` for `np.random.normal`; "" if the callee is not a name."""
+    """Return the callee's full name, such as `numpy.random.normal` for `np.random.normal`; "" if it is not a
+    name.
+    """
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -201,13 +203,11 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
 
 ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "put"))
-"""Methods that add their argument to a collection, such as `append`."""
+"""Methods that add their argument to a collection."""
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
-    """Return True if a call in a loop gets the results of earlier iterations as input, as in text
-    generation.
-    """
+    """Return True if a call in a loop receives results of earlier iterations, as in text generation."""
     tree = tree_of(sources.get(file, ""))
     around = [
         node

@@ -1,5 +1,4 @@
-"""Finds where a watched program loses time and what to change. Each kind of problem has its own function.
-Pure functions.
+"""Finds where a watched program loses time. Each kind of problem has its own function. Pure functions.
 
 Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing that
 share makes the steps at most 1 / (1 - share) times as fast.
@@ -40,79 +39,77 @@ from tuilab.program.sites import (
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Waiting for input is reported if it takes at least this share of a step."""
+"""Minimum share of a step spent waiting for input before this is reported."""
 FULL = 0.8
-"""A program that uses at least this share of its processors is assumed to need all of them."""
+"""A program that uses at least this share of its processors is assumed to need them all."""
 LEAST_BESIDE = 0.005
-"""Minimum share of the processors that a pipeline must use to be reported."""
+"""Minimum share of the processors that a pipeline must use before it is reported."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""A function is reported if it was traced at least this often, and if its traces after the first two took at
-least this share of the program's time.
+"""Minimum number of traces, and minimum share of the program's time for the traces after the first two,
+before a function is reported as retraced.
 """
 USED = 10
-"""A tf.function that a library creates is worth tracing if it is called more often than this."""
+"""Calls per creation above which recreating a library's tf.function is not reported."""
 QUICK_FIRST = 0.6
-"""Minimum time of a program's first trace in another process, as a multiple of the time measured in this one.
-In five pairs of runs, the ratio was 0.6 to 1.2.
+"""Minimum ratio of the first trace's time in another process to that in this one. Five pairs of runs measured
+0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Time between steps in which no line was sampled is reported if it takes at least this share of a step and
-at least this many seconds per step.
+"""Minimum share of a step, and minimum seconds per step, of time between steps without a sampled line before
+this is reported.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Values read in each step are reported if reading them takes at least this share of the time, with at least
-this many reads per step.
+"""Minimum share of the time spent reading values, and minimum number of reads per step, before reads are
+reported.
 """
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 COMPILED_OP_S, COMPILED_CALL_S = 3e-3, 0.1e-3
-"""Seconds that XLA needs to compile one op of a graph (0.2 ms to 4.5 ms in eight graphs on a CPU), and
-seconds of overhead per call of the compiled graph.
+"""Seconds that XLA takes to compile one op of a graph (0.2 ms to 4.5 ms in eight graphs on a CPU), and
+overhead in seconds per call of the compiled graph.
 """
 LEAST_OP_S = 1e-6
-"""Minimum seconds of an op in a graph, as measured in loops of small ops."""
+"""Minimum duration of an op in a graph in seconds, as measured in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
-"""Maximum share of the time of float64 ops that a switch to float32 can save on a CPU."""
+"""Maximum share of float64 ops' time that float32 can save on a CPU."""
 LEAST = 20
-"""Minimum number of steps before figures per step are reported."""
+"""Minimum number of steps before any per-step figure is reported."""
 SINGLES, FEW_OPS = 0.2, 3
-"""Individual ops are reported if launching them takes at least this share of a step, and a step has at least
-this many.
+"""Minimum share of a step spent launching individual ops, and minimum number of these ops per step, before
+they are reported.
 """
 MANY_STEPS, STARTED = 100, 0.7
-"""A call of `fit` has small batches if it runs at least this many steps and launching takes at least this
-share of each step.
+"""Minimum number of steps in a call of `fit`, and minimum share of a step spent launching ops, before its
+batches are reported as small.
 """
 LOOPING = 0.3
-"""The iterations of a loop of ops count as the program's steps if the loop takes at least this share of the
-program's time.
-"""
+"""Minimum share of the program's time that a loop of ops must take for its iterations to count as steps."""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
-"""Calls to Keras in a loop are reported if there are at least this many calls, with at most this many steps
-each, that spend at least this share of the program's time outside their graphs.
+"""Calls to Keras in a loop are reported if there are at least this many, with at most this many steps each,
+and at least this share of the program's time spent outside their graphs.
 """
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
-"""Kinds of time that are spent on running steps. A loop with such time runs steps."""
+"""Kinds of time in which steps run."""
 FEW_ROWS = 64
-"""If a call's number of steps is unknown, the call counts as small with up to this many samples: two of
-Keras' default batches.
+"""A call whose number of steps is unknown counts as small up to this many samples, two of Keras' default
+batches.
 """
 SLOWER = 1.5
-"""A slowdown is reported if the last steps take at least this many times as long as the first."""
+"""Minimum ratio of the last steps' time to the first steps' time before a slowdown is reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return every finding, largest saving first, each followed by the findings that are part of it."""
+    """Return all findings, largest saving first. Each is followed by the findings that are part of it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        # If several checks find the same cause on a line, report only the first finding, because earlier
-        # checks are more precise.
+        # If several checks report the same cause on a line, keep the first finding, because earlier checks
+        # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
@@ -132,11 +129,11 @@ def _finding(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: share of a step, or of the period to which `spent_s` belongs. beside: a further share of a step, in
-    a different part of it, that the fix also removes. spent_s: seconds of the program that the problem takes;
-    if None, `share` of all steps. most_s: maximum seconds that the fix may save, if more than spent_s.
-    costs_s: one-time cost of the fix in seconds. advice: a key of the advice table, `code` by default.
-    change: text that replaces the table's advice.
+    share: share of a step, or of the period that `spent_s` covers. beside: share of a step, in another part
+    of it, that the fix also removes. spent_s: seconds of the program that the problem takes; None means
+    `share` of all steps. most_s: maximum seconds that the fix may save, if more than spent_s. costs_s:
+    one-time cost of the fix in seconds. advice: a key of the advice table, `code` by default. change: text
+    that replaces the table's advice.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -152,7 +149,7 @@ def _finding(
         saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
         if most_s is not None or share is None:
-            # Time that was not attributed to any line may also belong to this finding.
+            # Unattributed time may also belong to this finding.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
             ends = gain_at_most, max(gain_at_most, factor(most / case.of.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
@@ -190,8 +187,8 @@ def batches(of: Process) -> dict[str, int]:
 
 
 def matrices(of: Process) -> dict[str, int]:
-    """Return the sizes of the first matrix product that the shapes of the step's arguments allow, under the
-    names that matmul presets use.
+    """Return the sizes of the first matrix product that the argument shapes allow, under the names that
+    matmul presets use.
     """
     described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
     shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
@@ -209,7 +206,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
     """Find loops that call predict, evaluate or fit for little more than one step each."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
-    # If each iteration builds a new model, its calls cannot be merged.
+    # Calls cannot be merged if each iteration builds a new model.
     anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
     for site in sites:
         method = METHODS.get(site.call)
@@ -224,13 +221,13 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds a pipeline for little more than one step"
         advice = "predict, fed back" if fed else method
-        # A single call for all rows may also save computing time.
+        # A single call for all rows may also need less computing time.
         most_s = line_s(sites, site)
         yield _finding(case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=most_s)
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models, layers and optimizers that are rebuilt in each iteration of a loop."""
+    """Find models, layers and optimizers that a loop rebuilds in each iteration."""
     sites, loops = sites_of(case), set[tuple[str, int]]()
     each = steps_of_a_call(case, sites)
     for found in rebuilt(case, sites, MANY_TRACES):
@@ -240,7 +237,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             continue
         text = f"the model is {found.what} again in each iteration of the loop on line {found.loop[1]}"
         text += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
-        # The first calls of a rebuilt model are slow too.
+        # The first calls of a rebuilt model are slow as well.
         around = sum(
             max(0.0, site.overhead_s - (each[site.call].seconds * site.count if site.call in each else 0.0))
             for site in sites
@@ -250,12 +247,12 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
     for loop in {site.loop for site in sites if site.loop[1]} - loops:
         inside = [site for site in sites if site.loop == loop]
         spent = sum(site.kinds["building"] for site in inside)
-        # A loop that only adds layers builds a single model. A loop that also runs steps builds a model in
-        # each iteration.
+        # A loop that only adds layers builds one model. A loop that also runs steps builds a model per
+        # iteration.
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
-        # a few training runs, each with its own model
+        # this may be a few training runs, each with its own model
         if 0 < max(site.count for site in inside) < MANY_TRACES:
             continue
         most = max(inside, key=lambda site: site.kinds["building"])
@@ -263,15 +260,15 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
             f"layers, models or optimizers are built in the loop on line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
-        # The maximum includes a new object's first ops, such as an optimizer's first update, which create
-        # variables.
+        # The maximum also covers variables that a new object creates in its first ops, such as an optimizer's
+        # first update.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
         yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if a line in a loop built something after another line in the loop had run steps, which
-    only happens from the second iteration on.
+    """Return True if a line in a loop built something after another line of the loop had run steps. This
+    happens only from the second iteration on.
     """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
@@ -303,7 +300,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
         if site.count == 1 or took < BETWEEN * case.of.lasted_s:
             continue
         if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
-            continue  # a callback that saves has its own finding
+            continue  # `between` reports callbacks that save
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
         text = f"saving takes {seconds(took, took / 50)}{times}"
         yield _finding(case, "saving", site.at, text, spent_s=took)
@@ -326,8 +323,8 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
 
 
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
-    """Return the share of a step spent waiting for input, from profiled steps, or else from waits
-    in Python.
+    """Return the share of a step spent waiting for input, with its interval. Uses profiled steps, or else
+    waits in Python.
     """
     if case.of.seen:
         return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
@@ -336,11 +333,11 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def crowded(of: Process, kind: str = "") -> float:
-    """Return the maximum share of a step that a concurrent pipeline takes away by using the same processors.
+    """Return the maximum share of a step that a concurrent pipeline takes by using the step's processors.
 
-    kind: count only stages of this kind. This is an upper bound: it assumes that the step could always use
-    those processors. Time in which the step waits for input is excluded. Returns 0 for steps that compute on
-    another device.
+    This is an upper bound: it assumes that the step could always use those processors. Excludes time in which
+    the step waits for input. Returns 0 for steps that compute on another device. kind: count only stages of
+    this kind.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -357,11 +354,11 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """Return the pipeline's slowest stage, and whether TensorFlow ran this stage in parallel.
+    """Return the pipeline's slowest stage, and True if TensorFlow ran it in parallel.
 
-    TensorFlow may fuse and parallelise stages, so this uses the iterators in the profile, which show the
-    stages that ran. Returns the stage nearest to the data source that takes at least half as long as the
-    longest stage.
+    Uses the iterators in the profile, which show the stages that really ran, because TensorFlow may fuse and
+    parallelise stages. Of the stages that take at least half as long as the longest, returns the one nearest
+    to the data source.
     """
     if not case.of.datasets:
         return None, False
@@ -382,8 +379,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # If a dataset has several stages of this kind, choose the one with as many stages of the kind before
-        # it as in the profile's path.
+        # If several stages of the dataset have this kind, choose the one at the same position among them as
+        # in the profile's path.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
@@ -401,7 +398,7 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that wait for input, and the reason."""
+    """Find steps that wait for input, and explain why."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
@@ -433,10 +430,10 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
 def _at_fault(
     case: Case, held: Stage | None, parallel: bool
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
-    """Return the user's stage that keeps the step waiting (None if unknown), and whether it runs Python.
+    """Return the user's stage that makes the step wait (None if unknown), and whether it runs Python.
 
-    held: the slowest stage. If this is a serial map, it never runs at the same time as a map in Python, so
-    the map in Python is reported instead.
+    held: the slowest stage. If it is a serial map, the reported stage is a map in Python, because the two
+    never run at the same time.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -480,9 +477,9 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find a pipeline that prepares the next batch only after the step has ended.
+    """Find a pipeline that prepares the next batch only after the step.
 
-    Overlapping the preparation with the step saves at most the shorter of the two times.
+    Preparing the batch during the step saves at most the shorter of the two times.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
@@ -503,9 +500,9 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find a map in Python that causes almost no input wait, but takes processors away from the step.
+    """Find a map in Python that hardly delays the input but takes processors from the step.
 
-    Processor time of TensorFlow's own ops is the pipeline's regular work and is not reported.
+    Ignores TensorFlow's own ops, because their processor time is the pipeline's regular work.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
@@ -551,7 +548,7 @@ def _shown(stage: Stage) -> str:
 
 
 def _compiling(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that XLA recompiles for each new shape without a retrace."""
+    """Find functions that XLA recompiles for new shapes without a retrace."""
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
@@ -570,12 +567,12 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that are repeatedly retraced, or recompiled by XLA."""
+    """Find functions that are retraced repeatedly, or that XLA recompiles repeatedly."""
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # Measure only up to the last call: time after it, such as the program's exit, has nothing to do with
-    # these functions.
+    # End the period at the last call, because later time, such as the program's exit, is not spent on these
+    # functions.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
@@ -585,7 +582,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     anew = {found.loop for found in rebuilt(case, sites_of(case), MANY_TRACES)}
     for (file, line, name), numbers in groups.items():
         if (file, source.loop(case.sources, file, line)) in anew and not of.functions[numbers[0]].own:
-            continue  # the model is rebuilt, and its functions with it
+            continue  # the model is rebuilt, together with its functions
         traces = [trace for number in numbers for trace in of.traces.get(number, [])]
         if len(traces) < MANY_TRACES or not file:
             continue
@@ -593,8 +590,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # One trace is always needed, and it may be a fast one. Each trace may also slow down the steps after
-        # it.
+        # One trace is always needed, possibly a fast one. Each trace may also slow down the next steps.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
@@ -604,7 +600,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         if made >= MANY_TRACES and len(traces) <= 2 * made:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
-                continue  # several training runs, each of which compiles its model once
+                continue  # several training runs compile their model once each
             differed, advice = "the tf.function was created again each time", "retraced, recreated"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
@@ -622,7 +618,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """Return what differed between the calls that caused traces: a Python number, a shape, a type, or an
+    """Return what changed between the calls that caused traces: a Python number, a shape, a type, or an
     object.
     """
     found: Counter[str] = Counter()
@@ -637,13 +633,13 @@ def difference(described: list[list[list[object]] | None]) -> str:
                 found["a new shape" if a[1] != b[1] else "a new dtype"] += 1
             else:
                 found["a new object"] += 1
-        # A new object may have the id of a deleted one.
+        # A new object may reuse the id of a deleted one.
         if sum(found.values()) == before and any(each[0] == "object" for each in one or ()):
             found["a new object"] += 1
     return found.most_common(1)[0][0] if found else ""
 
 
-# Findings about Python code that runs between steps or instead of a graph
+# Python code between steps or instead of a graph
 
 
 def eager(case: Case) -> Iterator[Bottleneck]:
@@ -677,7 +673,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that Python launches individually, although the step has a tf.function or could be one."""
+    """Find ops that Python launches one by one although a tf.function exists or is possible."""
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -697,8 +693,8 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         name = of.functions[of.step].name.rpartition(".")[2]
         text += f" run eagerly in addition to {name}: starting them takes {percent(share)} of the step"
         advice = "eager-step, outside"
-        # The fix may also remove the Python code between these ops, but not the time that the function's own
-        # ops take.
+        # The fix may also remove the Python code between these ops, but not the time that the ops themselves
+        # take in a graph.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
@@ -715,8 +711,8 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the interval of the launch time's share, with its upper end extended by the time that small ops
-    would save in a graph.
+    """Extend the upper end of the interval of the launch share by the time that a graph would save on small
+    ops.
 
     A kernel of a few microseconds spends most of its time on preparation, which fused or compiled ops do not
     repeat.
@@ -733,14 +729,14 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
 
 
 def reading(case: Case) -> Iterator[Bottleneck]:
-    """Find values that are copied to the host in each step."""
+    """Find tensor values that each step copies to the host."""
     of = case.of
     steps, times_ = of.steps.n, of.times()
     if steps < LEAST or not times_.median_s:
         return
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
-        if of.seen:  # reading waits for pending work, which takes its time anyway
+        if of.seen:  # a read also waits for pending work, which takes its time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _finding(
@@ -754,7 +750,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
 
 
 def _converted(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays converted to tensors in each step, with tf.constant or tf.convert_to_tensor."""
+    """Find NumPy arrays that each step converts to tensors with tf.constant or tf.convert_to_tensor."""
     of = case.of
     for at, (n, size, took) in of.copied.items():
         steps = of.steps.n
@@ -772,7 +768,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
 
 
 def feeding(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays that are passed to the step in each call."""
+    """Find NumPy arrays that the program passes to each step."""
     yield from _converted(case)
     of = case.of
     for number, (n, size) in of.fed.items():
@@ -782,7 +778,8 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # The conversion counts as dispatch and the copy as copies, so these two parts limit the gain.
+            # The conversion is part of `dispatch` and the copy part of `copies`, so these two parts limit the
+            # gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -807,10 +804,10 @@ def between(case: Case) -> Iterator[Bottleneck]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    # Individual ops have a finding of their own, except for those in a callback.
+    # Individual ops have their own finding, except in callbacks.
     called_back = of.called_back()
     single = {stack[-1] for stack in of.stacks} - called_back
-    if of.seen and case.ops_at() not in called_back:  # ops may account for part of the time between the calls
+    if of.seen and case.ops_at() not in called_back:  # part of the time between calls may belong to ops
         regular = max(0.0, min(regular - of.singles().share, of.share("python")))
     share = max(0.0, regular + rare - reads / gaps.total)
     if of.undisturbed(share) < BETWEEN:
@@ -824,10 +821,10 @@ def between(case: Case) -> Iterator[Bottleneck]:
             continue
         seen += count
         if case.gpus and (file, line) in of.reads:
-            continue  # the line waits for the GPU, which is still running steps
+            continue  # this line waits for a GPU that is still running steps
         if (file, line) in single:
             continue  # an individual op runs on that line
-        # Users cannot change the code of TensorFlow and Keras around a step, but they can change a callback.
+        # Users can change a callback, but not TensorFlow's or Keras' own code around a step.
         around = (file, line) == calling or library.startswith(TRAINERS)
         if not around or library.startswith(CALLBACK):
             lines[file, line] += count
@@ -839,17 +836,18 @@ def between(case: Case) -> Iterator[Bottleneck]:
         and regular * gaps.total / of.steps.n >= UNSEEN_S
         and of.kind != "keras"
     ):
-        # The observer's thread cannot sample Python code that rarely releases the GIL.
+        # The observer cannot sample Python code that rarely releases the GIL.
         at = (calling[0], own_loop) if calling and own_loop else case.step_at()
         lines[at] = seen = 1
     if not lines:
         return
-    # The samples are few: if most of them are in the user's lines, these may take all of the time.
+    # There are few samples. If at least half of them are in user lines, those lines may account for all of
+    # the time.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
-        # Profiling lengthens the other parts of a step, so this share is underestimated.
+        # Profiling lengthens the other parts of a step, so this share is a lower estimate.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
@@ -876,12 +874,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Find pipelines that are created for only one or two steps each, for example by predict() in a loop or
-    for epochs of one batch.
+    """Find pipelines that are created for one or two steps each, for example by predict() in a loop or by
+    epochs of one batch.
     """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
-        return  # `call_sites` reports each of these lines
+        return  # `call_sites` already reports these lines
     share = gaps.python / gaps.total
     lines: Counter[tuple[str, int]] = Counter()
     for (file, line, _, library, inside), count in of.samples.items():
@@ -907,14 +905,14 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
 
 
 SEVERAL = 4
-"""If a call of fit() creates at least this many pipelines, it probably runs several epochs. A call with one
-epoch creates up to two.
+"""A call of fit() that creates at least this many pipelines probably runs several epochs. One epoch needs at
+most two pipelines.
 """
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
-    """Return the key of the advice for the Keras method that is called on that line. Each call of such a
-    method creates a pipeline.
+    """Return the advice key of the Keras method called on that line. Each call of such a method creates a
+    pipeline.
     """
     written = source.line(case.sources, *at)
     for method in ("predict", "evaluate", "fit"):
@@ -928,20 +926,20 @@ def _called_per_row(case: Case, at: tuple[str, int]) -> str:
 
 
 def doubles(case: Case) -> Iterator[Bottleneck]:
-    """Find float64 where float32 would suffice."""
+    """Find float64 ops for which float32 would suffice."""
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
     if not total:
         return
-    # Ops run on several threads at once, so multiply their share of the ops' time by the ops' share of the
-    # step.
+    # Ops run on several threads at once, so scale their share of all ops' time by the share of `compute` in
+    # the step.
     spent = sum(row.seconds for row in wide) / total * case.of.share("compute")
     if spent < DOUBLE:
         return
     top = largest(wide)
-    # float32 has half the bytes and twice as many vector lanes, so these ops take half the time. A library's
-    # float32 kernels may save three quarters of the time, and a GPU with few float64 units nearly all of it.
+    # float32 needs half the bytes and has twice as many vector lanes, which halves the time. A library's
+    # float32 kernels may save three quarters, and a GPU with few float64 units nearly all of it.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _finding(
         case,
@@ -955,7 +953,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the longest op, preferring ops that are not gradients."""
+    """Return the longest op; gradient ops count only if there are no others."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -983,31 +981,31 @@ def precision(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_ops(case: Case) -> Iterator[Bottleneck]:
-    """Find ops so small that launching them takes longer than computing them."""
+    """Find ops that take longer to launch than to compute."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
     function = of.functions.get(key)
-    # After running a cheap op about ninety times, the runtime omits it from profiles.
+    # After about ninety runs of a cheap op, the runtime omits it from profiles.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    # A Python function in the graph takes a long time, but the ops around it may still be small.
+    # The ops around a slow Python function in the graph may be small.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
     spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
-    idle = of.undisturbed(started)  # ops also start late while other processes use the processors
+    idle = of.undisturbed(started)  # ops also start late if other processes use the processors
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
-        return  # in a graph's loop over a dataset, the pipeline's threads launch the ops
+        return  # the pipeline's threads launch the ops of a graph's loop over a dataset
     each = (
         f" of {seconds(spent * step / n, spent * step / n / 20)} each" if spent and profiled >= n / 2 else ""
     )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
-    # XLA must save more time over all steps than it takes to compile the graph.
+    # XLA must save more time over all steps than compiling takes.
     compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
     saved = started * step - COMPILED_CALL_S
     pays = saved > 0 and saved * of.stepping_s / step > compile_s
@@ -1046,14 +1044,12 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Find a call of `fit` whose batches are so small that launching a step takes longer than
-    computing it.
-    """
+    """Find calls of `fit` with batches so small that launching a step takes longer than computing it."""
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
-        return  # these findings explain the launch time
+        return  # these findings already explain the launch time
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
     if of.undisturbed(share) < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
@@ -1072,7 +1068,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
 
 
 def on_host(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that run on the CPU although the step computes on a GPU."""
+    """Find CPU ops in a step that computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
@@ -1098,7 +1094,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
 
 
 def devices(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that are hidden, invisible, idle, unused, shared with others, or nearly out of memory."""
+    """Find GPUs that are hidden, invisible, idle, unused, shared, or nearly out of memory."""
     facts = case.of.facts
     if facts is not None and facts.opened:
         yield from _unseen(case, facts)
@@ -1109,7 +1105,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Find recurrent layers whose settings keep them from using cuDNN's kernel."""
+    """Find recurrent layers whose settings rule out cuDNN's kernel."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():
@@ -1123,13 +1119,13 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
         spent = sum(row.seconds for row in loop) / (
             total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
         )
-        # The layer's ops are small, so cuDNN also saves the cost of launching them.
+        # The layer's ops are small, so cuDNN also saves most of their launch cost.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
         yield _finding(case, "cudnn-off", at, text, share)
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs that the program hides from itself, and GPUs that TensorFlow does not see."""
+    """Find GPUs that the program hides and GPUs that TensorFlow does not see."""
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
@@ -1157,7 +1153,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
-    """Return why CUDA_VISIBLE_DEVICES hides every GPU from TensorFlow; "" if it does not hide them all."""
+    """Return why CUDA_VISIBLE_DEVICES hides all GPUs from TensorFlow; "" if it does not."""
     if hello is None:
         return ""
     own = VISIBLE in facts.changed
@@ -1168,22 +1164,21 @@ def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
         return ""
     if first in ("", "-1"):
         return f"{text}: TensorFlow sees no GPU, on any machine"
-    # CUDA ignores an index without a GPU, and all indices after it.
+    # CUDA stops reading the variable at the first index without a GPU.
     if gpus and first.isdecimal() and int(first) >= gpus:
         return f"{text}: this machine has {plural(gpus, 'GPU')}, numbered from 0, so TensorFlow sees none"
     return ""
 
 
 def _idle(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that the program opened but that compute nothing in a step."""
+    """Find GPUs that the program opened but did not use in a step."""
     of = case.of
     if not case.gpus or not of.seen:
         return
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A profiler window may miss a GPU's work, so report the GPU as idle only if the host computes
-        # instead.
+        # A profiler window may miss a GPU's work, so report the GPU only if the host does the computing.
         if of.share("compute") >= IDLE:
             yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")
     elif unused:
@@ -1198,7 +1193,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 
 
 def _shared(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that other processes use too."""
+    """Find GPUs that other processes use as well."""
     if case.place.others and case.gpus:
         yield _finding(
             case, "gpu-shared", case.step_at(), f"other programs use the GPU: {listed(case.place.others)}"
@@ -1206,7 +1201,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
 
 
 def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs whose peak memory use was close to all of their memory."""
+    """Find GPUs whose peak memory use was near their capacity."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
         whole = case.place.memory.get(short, 0)

@@ -1,4 +1,4 @@
-"""Collects the known facts about a watched process by folding its observer's messages. Pure functions."""
+"""Collects the facts about a watched process from its observer's messages. Pure functions."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -13,22 +13,20 @@ from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
 
 MOST_STEPS = 200_000
-"""Maximum number of calls of each kind that are stored individually."""
+"""Maximum number of calls of each kind to store individually."""
 FEW = 3
 """Minimum number of calls for a function or line to count as a step."""
 MANY = 50
-"""Minimum number of steps for judging a slowdown."""
+"""Minimum number of steps needed to detect a slowdown."""
 
 CALLBACK = "callback "
-"""Prefix of the library's name in samples taken while the stepping thread runs one of the library's
-callbacks.
-"""
+"""Prefix of the library name in samples from a callback that the library runs on the stepping thread."""
 STARTING = ("dispatch", "scheduling")
-"""Parts of a step that are spent on launching ops."""
+"""Parts of a step in which ops are launched."""
 
 
 Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
-"""Kind, user lines (outermost first), library entry point, user function."""
+"""Kind of time, user lines (outermost first), library entry point, user function."""
 
 
 @dataclass
@@ -36,7 +34,7 @@ class Calls:
     """The calls of one kind.
 
     starts, ends: start and end times of the latest calls. n: total number of calls. first: start time of the
-    first call. spent: total seconds of calls that did not trace.
+    first call. spent: total seconds of the calls that did not trace.
     """
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
@@ -47,9 +45,7 @@ class Calls:
     first: float = 0.0
 
     def add(self, start: float, end: float, traced: bool) -> None:
-        """Add a call. Start and end are in seconds of the program's clock; 0 means that the end is
-        unknown.
-        """
+        """Add a call. Times are in seconds on the program's clock. end: 0 if unknown."""
         self.first = self.first if self.n else start
         self.n += 1
         self.spent += 0.0 if traced or not end else end - start
@@ -63,7 +59,7 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the excess seconds of calls without a trace and of the gaps after calls with a trace.
+        """Return the total excess seconds of calls without a trace and of gaps after calls with a trace.
 
         The excess is the time beyond the fastest tenth of all such calls or gaps.
         """
@@ -75,27 +71,26 @@ class Calls:
 
     @property
     def kept(self) -> float:
-        """The share of all calls that are stored individually."""
         return len(self.starts) / self.n if self.n else 1.0
 
 
 def _beyond(lengths: list[float], of: list[float]) -> float:
-    """Return the total seconds by which the lengths exceed the fastest tenth of `of`."""
+    """Return the total seconds by which `lengths` exceed the fastest tenth of `of`."""
     return sum(lengths) - len(lengths) * _quickest_tenth(of) if lengths else 0.0
 
 
 def _quickest_tenth(lengths: list[float]) -> float:
-    """Return the longest duration within the fastest tenth."""
     return sorted(lengths)[len(lengths) // 10]
 
 
 @dataclass
 class Gaps:
-    """Seconds between the calls of steps, by use. waiting: waiting for batches. others: other tf.functions.
+    """Seconds between the calls of steps, by use.
 
-    total: all seconds from the start of the first step to the end of the last. python: the rest of the time
-    between calls. rare: the part of `python` that does not occur in every step. least: minimum `total` if
-    `rare` were removed, every call were as fast as the fastest tenth, and no op started late.
+    waiting: waiting for batches. others: other tf.functions. total: from the start of the first step to the
+    end of the last. python: the rest of the time between calls. rare: the part of `python` that does not
+    occur in every step. least: minimum of `total` without `rare`, if every call were as fast as the fastest
+    tenth and every op started on time.
     """
 
     total: float = 0.0
@@ -108,7 +103,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per step in the first and in the last fifth of the steps, and the seconds lost to the
+    """Seconds per step in the first and the last fifth of the steps, and the total seconds lost to the
     slowdown.
     """
 
@@ -121,7 +116,7 @@ class Pace:
 @dataclass
 class Singles:
     """Ops that Python launches individually: their number per step, their share of a step, and the share of a
-    step spent launching them while no op computes.
+    step in which one is being launched while no op computes.
     """
 
     ops: float = 0.0
@@ -131,31 +126,29 @@ class Singles:
 
 @dataclass
 class Process:
-    """One process that imported TensorFlow."""
+    """A process that imported TensorFlow."""
 
     hello: p.Hello | None = None
     functions: dict[int, p.Function] = field(default_factory=dict)
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
     loops: Calls = field(default_factory=Calls)
-    """Iterations of a loop of ops that were covered by profiler windows."""
+    """Iterations of a loop of ops that profiler windows covered."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Samples since the last step. They are kept apart, because code after the last step does not slow down
-    the steps.
+    """Samples since the last step. They are counted apart, because code after the last step does not slow
+    down any step.
     """
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
-    """Stacks of lines, outermost first, in which the stepping thread was running an individual op."""
+    """Stacks of lines, outermost first, in which the stepping thread ran an individual op."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """For each tf.function that is recreated in every call or every second call, the number of times it was
-    created.
-    """
+    """Number of times the program created each tf.function that it recreates every call or two."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
-    """Lines of user code in which other threads were sampled, for example threads that prepare batches."""
+    """Lines of user code that other threads ran, for example threads that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
@@ -167,22 +160,23 @@ class Process:
     facts: p.Facts | None = None
     datasets: list[p.Dataset] = field(default_factory=list)
     nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
-    """Op, dtype, file and line of each node, by the node's name."""
+    """Op, dtype, file and line of each graph node, by the node's name."""
     layers: set[str] = field(default_factory=set)
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    """For each tf.function, by number: the ops of its graphs, each with its first known line."""
+    """Ops in the graphs of each tf.function, by the function's number, with the first known line of each op.
+    """
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     """Number of computing ops in each graph, by the tf.function's number and the graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
     opened: list[p.Window] = field(default_factory=list)
-    """Every profiler window, including windows that were not read."""
+    """All profiler windows, read or not."""
     kernels: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """When the first and the last steps were reported, each with the processor seconds that the process had
-    used by that time.
+    """When the first and the last steps were reported, and the process's total processor seconds at these
+    times.
     """
     last: float = 0.0
     ended: bool = False
@@ -191,19 +185,17 @@ class Process:
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
     """By line and library entry point: the number of calls, and the number of samples passed to them."""
     wall: float = 0.0
-    """Total seconds that `spent` covers."""
+    """Total seconds in `spent`."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
     """By kind of time and line: the values of `wall` when this time was first and last reported."""
     watching: float = 0.0
     cpu: float = 0.0
-    """Processor seconds used by the observer, and by the whole process."""
+    """Processor seconds used by the observer (`watching`) and by the whole process (`cpu`)."""
     _durations: tuple[object, Mapping[int, float]] | None = field(default=None, repr=False, compare=False)
     _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
 
     def apply(self, told: p.Told) -> None:
-        """Apply one message. For a window, the caller must also read the window's file and pass the results
-        to `looked`.
-        """
+        """Apply one message. For a window, the caller must also read the window's file and call `looked`."""
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -253,7 +245,7 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """Add what was read from a window."""
+        """Add the results from reading a window."""
         self.windows.append((window, seen))
         for begin, end in seen.loop:
             self.loops.add(window.start + begin, window.start + end, False)
@@ -261,7 +253,7 @@ class Process:
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
         if (told.calls or told.waits) and not (self.calls or self.waits.n):
-            self.stacks.clear()  # these stacks are from before the first step
+            self.stacks.clear()  # these stacks precede the first step
         if told.calls:
             self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
@@ -288,7 +280,7 @@ class Process:
 
     @property
     def step(self) -> p.Key | None:
-        """The function whose calls count as steps: a gradient tape's line, or the tf.function with the most
+        """The key of the calls that count as steps: a gradient tape's line, or the tf.function with the most
         time; None if unknown.
         """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
@@ -302,7 +294,7 @@ class Process:
 
     @property
     def steps(self) -> Calls:
-        """The calls that count as steps, or else the batches of a loop, or else the iterations of a loop of
+        """The calls that count as steps, or else a loop's batches, or else the iterations of a loop of
         ops.
         """
         key = self.step
@@ -325,16 +317,18 @@ class Process:
     def durations(self) -> Mapping[int, float]:
         """Return the seconds from the start of each step to the start of the next, by the step's number.
 
-        Excludes steps inside a profiler window and steps that traced, unless there are no others.
+        Excludes steps inside a profiler window and steps that traced, unless all are such steps.
         """
         steps = self.steps
         seen = steps is self.loops, steps.n, len(steps.ends), len(steps.traced), len(self.opened)
-        if self._durations is None or self._durations[0] != seen:  # a page needs them several times
+        if (
+            self._durations is None or self._durations[0] != seen
+        ):  # cached, because a page needs the durations several times
             self._durations = seen, self._find_durations()
         return self._durations[1]
 
     def _find_durations(self) -> dict[int, float]:
-        if self.steps is self.loops:  # unobserved iterations run between two windows
+        if self.steps is self.loops:  # between two windows, iterations are not observed
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
         calls, out, at = self.steps, dict[int, float](), 0
         gone = calls.n - len(calls.starts)
@@ -349,16 +343,14 @@ class Process:
                 continue
             out[gone + index] = end - start
         whole = [calls.starts[i + 1] - calls.starts[i] for i in range(len(calls.starts) - 1)]
-        if len(out) < FEW:  # one window may cover a whole short program
+        if len(out) < FEW:  # a single window may cover a whole short program
             out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
-        """Return the step times at the start and end of the run if they rose or fell; None if there are few
-        steps or no clear trend.
+        """Return the step times at the run's start and end; None if there are few steps or no clear trend.
 
-        Each fifth of the steps must continue the trend, because a slow period on a busy machine is not a
-        trend.
+        Step times that both rise and fall, as on a busy machine, are not a trend.
         """
         took = [length for _, length in sorted(self.durations().items())]
         took = took[len(took) // 20 :]
@@ -375,18 +367,18 @@ class Process:
 
     @property
     def lasted_s(self) -> float:
-        """Seconds of the whole process so far, from its start."""
+        """Seconds from the process's start until now."""
         return self.wall or (self.last - self.hello.began if self.hello else self.last)
 
     def started_after(self, began: float) -> float:
-        """Return the seconds from `began`, since the epoch, to the start of this process's Python."""
+        """Return the seconds from `began` (since the epoch) until this process's Python started."""
         hello = self.hello
         return max(0.0, hello.clock - (hello.now - hello.began) - began) if hello and hello.clock else 0.0
 
     @property
     def stepping_s(self) -> float:
-        """Seconds that the steps took together, excluding gaps much longer than a step."""
-        if self.steps is self.loops:  # loops of ops are observed only in windows
+        """Total seconds of the steps, without gaps that are much longer than a step."""
+        if self.steps is self.loops:  # only windows observe loops of ops
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
@@ -418,8 +410,8 @@ class Process:
 
     @property
     def step_name(self) -> str:
-        """The name of the user's function that runs a step, or the line of its gradient tape; "" for other
-        kinds of steps.
+        """Name of the user function that runs a step, or the line of its gradient tape; "" for other kinds of
+        steps.
         """
         key = self.step
         if isinstance(key, tuple):
@@ -428,7 +420,7 @@ class Process:
         return function.name.rpartition(".")[2] if function is not None and function.own else ""
 
     def gaps(self) -> Gaps:
-        """Return the time between the calls of the steps, by use."""
+        """Return the seconds between the calls of the steps, by use."""
         calls, out = self.steps, Gaps()
         key = self.step
         if not (isinstance(key, int) or calls is self.waits) or len(calls.starts) < FEW:
@@ -446,8 +438,8 @@ class Process:
         out.python = max(0.0, end - begin - inside - out.waiting - out.others)
         out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
         if self.seen:
-            # After a pause, the threads of TensorFlow's pool are asleep, so ops that wake a thread start
-            # late.
+            # During a pause, the threads of TensorFlow's pool fall asleep, so ops that must wake a thread
+            # start late.
             work = total_seconds(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
@@ -461,26 +453,25 @@ class Process:
 
     @property
     def starved(self) -> float:
-        """The share of the time in which the stepping thread was ready to run but had no processor."""
+        """The share of the time in which the stepping thread was ready but had no processor."""
         lasted = self.last - (self.hello.now if self.hello else self.last)
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     def undisturbed(self, share: float) -> float:
-        """Return the minimum share of a step that a part would have if no other process used the processors.
+        """Return the minimum share of a step for a part if no other process used the processors.
 
-        Assumes that all of the starved time is in that part, and removes this time from the part and from the
-        steps.
+        Assumes that the part contains all of the starved time, and removes it from both the part and the
+        step.
         """
         return max(0.0, share - self.starved) / (1 - self.starved) if self.starved < 1 else 0.0
 
     @property
     def unplaced_s(self) -> float:
-        """Seconds of the main thread for which neither kind nor place is known."""
         return sum(seconds for (kind, *_), seconds in self.spent.items() if kind == "unknown")
 
     @property
     def processors(self) -> float:
-        """The share of its allowed processors that the process used while stepping."""
+        """The share of its allowed processors that the process used during the steps."""
         if len(self.worked) < 2 or self.hello is None or not self.hello.processors:
             return 0.0
         (begin, before), (end, after) = self.worked
@@ -488,9 +479,9 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The profiler windows that show the steps; if there are none, the windows that show other calls.
+        """The profiler windows that show steps; if there are none, the windows that show other calls.
 
-        A program may train, recompile its model and train again, so that its steps become calls of another
+        A program may train, recompile its model and train again. The steps are then calls of another
         function.
         """
         key = self.step
@@ -500,8 +491,8 @@ class Process:
             for each in self.windows
             if each[0].step == key or (code and self._code(each[0].step) == code)
         ]
-        # A loop of ops that builds a model is not a step, so skip its windows, unless the steps are such
-        # loops too.
+        # A loop of ops that builds a model is not a step. Skip its windows unless the steps are loops as
+        # well.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
 
@@ -511,13 +502,13 @@ class Process:
 
     @property
     def seen(self) -> list[dict[str, float]]:
-        """The seconds of each part in each profiled step."""
+        """The seconds of each profiled step, by part."""
         return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, largest first.
 
-        The shares come from the profiled steps. The seconds add up to the median step time.
+        The shares come from profiled steps. The seconds add up to the median step time.
         """
         steps = self.seen
         total = total_seconds(steps)
@@ -533,16 +524,14 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def called_back(self) -> set[tuple[str, int]]:
-        """Return the lines of user code that the library runs as callbacks."""
+        """Return the user lines that the library runs as callbacks."""
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
         own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
-        """Return the number of individual ops that Python launches in a profiled step, and their share of the
-        step.
-        """
+        """Return the figures about the individual ops that Python launches in the profiled steps."""
         total, out = total_seconds(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
@@ -552,20 +541,16 @@ class Process:
         return out
 
     def share(self, *names: str) -> float:
-        """Return the share (0 to 1) of a profiled step in parts whose names start with one of these
-        prefixes.
-        """
+        """Return the share (0 to 1) of a profiled step that parts with these name prefixes take."""
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
 def total_seconds(steps: Iterable[dict[str, float]]) -> float:
-    """Return the total seconds of the profiled steps."""
     return sum(sum(step.values()) for step in steps)
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the 95% interval of the share of parts whose names start with one of these prefixes; None for
-    few steps.
+    """Return the 95% interval of the share that parts with these name prefixes take; None for few steps.
 
     Uses the linearised variance of a ratio over steps.
     """
@@ -583,8 +568,8 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
     """Return the interval of the share of a step that removing these parts could save.
 
-    These parts may slow down the rest of a step through caches and threads, so the upper end assumes that the
-    rest would be as fast as in the fastest tenth of the steps.
+    The parts may slow down the rest of a step through caches and threads. The upper end therefore assumes
+    that the rest would be as fast as in the fastest tenth of the steps.
     """
     interval = share_interval(steps, *names)
     if interval is None:

@@ -23,15 +23,14 @@ def factor(share: float) -> float:
 def at_most(finding: Bottleneck) -> AtMost | None:
     """Return the maximum speedup from fixing a finding; None if no bound is known.
 
-    The program's speedup follows from that of its steps and from the share of its time spent in steps
-    (Amdahl's law).
+    The program's speedup follows from its steps' speedup and their share of its time (Amdahl's law).
     """
     if finding.gain_at_most is None:
         return None
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
-    # If the interval of the share reaches the whole step, there is no limit for the step's speedup.
+    # The step's speedup has no limit if the interval of the share includes the whole step.
     step = most if most < factor(1.0) else None
     if finding.program_share is None:
         return AtMost(step=step)
@@ -41,8 +40,8 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 
 def expected_gain(finding: Bottleneck) -> float | None:
-    """Return the program's speedup if all of the finding's time were saved; None if it is unknown, if the
-    change has been tried, or if the change may not help.
+    """Return the program's speedup if the fix saves all of the finding's time; None if unknown, if a trial
+    has measured the change, or if the change might not help.
     """
     if finding.saves_s is None or finding.tried or not finding.program_share or finding.code in UNCERTAIN:
         return None
@@ -58,10 +57,10 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
-    """Return the finding with the result of its trial and the resulting speedup of the program. lasted_s:
-    duration of the program so far.
+    """Return the finding with its trial's result and the resulting speedup of the program. lasted_s: duration
+    of the program so far.
 
-    A trial may begin before the finding's share of the program is known from the profiler.
+    A trial may begin before the profiler knows the finding's share of the program.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)
@@ -74,20 +73,20 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
-    """Return the speedup of a step if its call takes `ratio` times as long.
+    """Return the speedup of a step whose call takes `ratio` times as long after a change.
 
-    steps: the number of steps in one call after the change. Time for Python and input outside the call stays
-    the same.
+    Time for Python and input outside the call stays the same. steps: number of steps in one call after the
+    change.
     """
     inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
     return steps / (inside * ratio + 1 - inside)
 
 
 OUTSIDE = ("python", "waiting for input")
-"""Parts of a step that lie outside the call of the step's function."""
+"""Parts of a step outside of the step function's call."""
 LARGEST = 0.99
-"""Maximum share of the time that a fix can save. It is below 1, because some time always remains."""
+"""Maximum share of the time that a fix can save. Some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))
-"""Findings whose change may also make the program slower: on a CPU, XLA's kernels may be slower."""
+"""Findings whose advice may also slow the program down: on a CPU, XLA's kernels may be slower."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

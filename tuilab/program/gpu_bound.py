@@ -1,8 +1,8 @@
 """Bounds the speedup of a watched program on a GPU that is not present. Pure functions.
 
-Each tf.function's work is counted from the shapes of its graphs. The data sheet gives the minimum time for
-this work and its copies. The rest of the program is assumed to take the same time as now. Unknown work counts
-as zero, so the program may gain less than the bound, but not more.
+Counts each tf.function's work from the shapes in its graphs. The data sheet gives the minimum time for this
+work and its copies. The rest of the program is assumed to take the same time as now. Unknown work counts as
+zero, so the program may gain less than the bound, but not more.
 """
 
 import re
@@ -30,19 +30,17 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Names of graphs that are not counted: branches, of which a call runs only one, and graphs that repeat
+"""Names of graphs that are not counted: branches, because a call runs only one of them, and repetitions of
 counted work.
 """
 KNOWN = 0.5
-"""Minimum share of the time spent in graphs for which the work must be known. Otherwise, there is no
-bound.
-"""
+"""Minimum share of the graphs' time for which the work must be known. Below it, there is no bound."""
 MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The calls of a tf.function: their seconds here, and their minimum on the GPU."""
+    """The calls of a tf.function: their measured seconds, and their minimum seconds on the GPU."""
 
     here_s: float
     there_s: float
@@ -86,7 +84,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
 
 
 def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded:
-    """Return the bound for the calls of one function, excluding those that traced."""
+    """Return the bound for one function's calls, without those that traced."""
     of, here = case.of, calls.spent
     host = 0.0
     if number == of.step and of.seen:
@@ -109,16 +107,15 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
 
 
 def work_of(graphs: Iterable[Graph], batch: int | None) -> Work | None:
-    """Return the minimum work of a call of these graphs, some of which may be traces of one function.
+    """Return the minimum work of one call of these graphs, some of which may be traces of one function.
 
-    batch: the size of a first dimension that is unknown in the graph. Returns None unless the shapes of some
-    op are known.
+    Returns None if no op has known shapes. batch: the size to use for an unknown first dimension.
     """
     alike: dict[str, list[_Counted]] = defaultdict(list)
     for graph in graphs:
         if _UNCOUNTED.search(graph.name) is None:
             alike[_NUMBERED.sub(r"\1", graph.name)].append(_count(graph, batch))
-    # If a function has several traces, use the trace with the least work.
+    # Of several traces of a function, use the one with the least work.
     least = [min(some, key=lambda each: sum(each.flop.values())) for some in alike.values()]
     if not any(each.known for each in least):
         return None
@@ -150,7 +147,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """Bytes drawn from an iterator. The host prepares them and must copy them to the GPU."""
+    """Bytes from an iterator. The host prepares them and must copy them to the GPU."""
     kernels: int = 0
     known: bool = False
 
@@ -175,7 +172,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
             out.drawn += size if op in ITERATORS else 0.0
         elif op == "ReadVariableOp":
             out.state[name] = sum(_bytes(s, d) for s, d in zip(shaped.outputs, shaped.made, strict=True))
-        # The optimiser may fuse small ops, but each product needs at least one kernel.
+        # The optimizer may fuse small ops, but each product needs at least one kernel of its own.
         out.kernels += op in OWN_KERNEL
         try:
             found = arithmetic(shaped)
@@ -190,8 +187,8 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
 
 
 def _filled(shape: Any, batch: int | None) -> Shape:
-    """Return the shape with an unknown first dimension replaced by the batch size; None if another dimension
-    is unknown.
+    """Return the shape with an unknown first dimension set to the batch size; None if another dimension is
+    unknown.
     """
     if shape is None:
         return None
@@ -207,7 +204,7 @@ def _bytes(shape: Shape, dtype: str) -> float:
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
-    """Yield the ops without a GPU kernel in the functions that ran, one per line of code."""
+    """Yield the ops without a GPU kernel in the functions that ran, one per user line."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
         if op in NO_LAUNCH | MOVES | HIDDEN | ITERATORS or op.startswith(PLUMBING):
@@ -221,7 +218,7 @@ def stays_on_cpu(case: Case) -> Iterator[HostOp]:
 def _no_kernel(of: Process, op: str) -> str:
     kernels = of.kernels.get(op)
     built = any("GPU" in devices for devices in of.kernels.values())
-    if kernels is None or not built:  # a CPU-only build of TensorFlow lists no GPU kernels
+    if kernels is None or not built:  # a CPU build of TensorFlow lists no GPU kernels
         return f"TensorFlow has no GPU kernel for {op}" if op in HOST_ONLY else ""
     if "GPU" not in kernels and "DEFAULT" not in kernels:
         return f"TensorFlow has no GPU kernel for {op}"

@@ -1,4 +1,4 @@
-"""Lists the ops of a watched program's step, with their lines, layers and reasons. Pure functions."""
+"""Lists the ops of a step, with their lines, layers, and reasons for running on the CPU. Pure functions."""
 
 import re
 from collections import defaultdict
@@ -22,14 +22,15 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""A scope with at least this many inner scopes is a model. A layer has only a few, such as `moments`."""
+"""Minimum number of inner scopes in a model's scope. A layer has only a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
 @dataclass(frozen=True)
 class Op:
-    """An op of a step, with its seconds per step and, if known, its dtype and place. kind: its type in the
-    graph.
+    """An op of a step, with its seconds per step and, if known, its dtype and place.
+
+    kind: the op's type in the graph.
     """
 
     op: str
@@ -44,7 +45,9 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Return the ops by kind, line and layer, longest first, with mean times over the profiled steps."""
+    """Return the ops, grouped by kind, line and layer, longest first. Times are means over the profiled
+    steps.
+    """
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.profiled:
         for key, value in seen.ops.items():
@@ -76,8 +79,8 @@ def ops_of(of: Process) -> list[Op]:
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     """Return the op's name in the graph, its dtype, file and line.
 
-    The profile prefixes the names of inlined ops with those of the calling functions; this removes the
-    prefixes.
+    The profile prefixes the names of inlined ops with those of the calling functions. This function removes
+    the prefixes.
     """
     name = key.name
     while True:
@@ -87,7 +90,7 @@ def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
         if shorter == name:
             break
         name = shorter
-    # The optimiser derives the names of new nodes from the original ones.
+    # The optimizer derives the names of new nodes from existing ones.
     for part in (name.rpartition("/")[0], name.partition("-")[0]):
         if part in of.nodes:
             return of.nodes[part]
@@ -101,7 +104,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """Return the scopes that contain enough inner scopes to be models rather than layers."""
+    """Return the scopes with enough inner scopes to be models rather than layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])
@@ -109,7 +112,7 @@ def models_of(names: Iterable[str]) -> set[str]:
 
 
 def layer_of(name: str, models: Collection[str] = ()) -> str:
-    """Return the Keras layer whose scope contains a node; "" if there is none."""
+    """Return the Keras layer whose scope contains the node; "" if there is none."""
     outer, inner = [*_scopes(name), "", ""][:2]
     if outer.startswith(_OPTIMIZERS):
         return ""
@@ -117,21 +120,21 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
 
 
 class LayerNames:
-    """Maps scopes to known layers. This is needed because a graph numbers repeated scopes with the same name.
+    """Maps scopes to layers, because a graph appends numbers to repeated scope names.
 
-    known: the names of the program's layers. nodes: the names of its nodes.
+    known: names of the program's layers. nodes: names of the graph nodes.
     """
 
     def __init__(self, known: Collection[str], nodes: Iterable[str]) -> None:
         self._known = known
         scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
         numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
-        # `dense_1` may be a layer of that name, or the second use of `dense`. Choose the interpretation that
-        # explains more scopes.
+        # `dense_1` may be a layer of that name or the second use of `dense`. Choose the reading that explains
+        # more scopes.
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 
     def of(self, name: str) -> str:
-        """Return the innermost known layer whose scope contains a node; "" if there is none."""
+        """Return the innermost known layer whose scope contains the node; "" if there is none."""
         found = ""
         for scope in _scopes(name):
             plain = _AGAIN.sub("", scope)
@@ -141,7 +144,7 @@ class LayerNames:
 
 
 def reason_of(op: Op, of: Process) -> str:
-    """Return why an op does not run on a GPU; "" if it does, or if the reason is unknown."""
+    """Return why an op does not run on a GPU; "" if it runs on one or the reason is unknown."""
     facts = of.facts
     if not op.device.startswith("CPU"):
         return ""

@@ -1,4 +1,4 @@
-"""Sums up the devices' activity while the program runs, by folding samples of the machine. Pure functions."""
+"""Sums up what the devices did while the program ran, from samples of the machine. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CPU = "CPU"
 
 @dataclass
 class Sums:
-    """Totals for one device: number of samples, the sum of each figure, and peak memory."""
+    """Totals for one device: number of samples, sum of each figure, and peak memory."""
 
     n: int = 0
     uses: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -36,7 +36,7 @@ class Loads:
     of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def add(self, sample: DeviceSample) -> None:
-        """Add one sample of the machine. The first sample has no rates and is ignored."""
+        """Add a sample. Ignores the first sample, which has no rates."""
         if sample.interval_s is None:
             return
         if (program := sample.process) is not None:
@@ -50,7 +50,7 @@ class Loads:
             of.total = gpu.memory_total
 
     def rows(self) -> tuple[Load, ...]:
-        """Return one row per device, the program first."""
+        """Return one row per device. The program's own row comes first."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Load]:

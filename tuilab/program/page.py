@@ -1,6 +1,4 @@
-"""Builds a watched program's page as data, with everything that is reported about the program. Pure
-functions.
-"""
+"""Builds the page, which is all that tuilab reports about a watched program, as data. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +17,12 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""The page notes that steps became faster if the first steps took at least this many times as long as the
-last.
+"""Minimum ratio of the first steps' time to the last steps' time before the page notes that the steps became
+faster.
 """
 STARVED = 0.1
-"""The page has a note if the stepping thread was ready but had no processor for at least this share of the
-time.
+"""Minimum share of the time for which the stepping thread was ready but had no processor before the page
+notes it.
 """
 
 
@@ -45,11 +43,11 @@ def page_of(
     card: str = "",
     began: float = 0.0,
 ) -> Page:
-    """Return the page of a program, from its processes that imported TensorFlow.
+    """Return a program's page from its processes that imported TensorFlow.
 
-    pid: the process to show; 0 for the busiest one. card: data-sheet name of the GPU for the bound, such as
-    `h100`. began: seconds since the epoch at the program's start. processors_s: returns the processor seconds
-    that the lab has used so far. It is called last, to include the cost of building the page.
+    pid: the process to show; 0 for the busiest. card: data-sheet name of the GPU for the bound, such as
+    `h100`. began: the program's start in seconds since the epoch. processors_s: returns the processor seconds
+    that the lab has used. It is called last, to include the cost of building the page.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -115,7 +113,7 @@ def _row(process: Process, host: str) -> ProcessRow:
 def slowest(rows: Iterable[ProcessRow]) -> str:
     """Return a sentence about the process with the slowest steps; "" if fewer than two processes have steps.
 
-    In synchronous training every process waits for the slowest one, so step times do not identify it.
+    In synchronous training, every process waits for the slowest, so the step times alone do not identify it.
     """
     timed = sorted(((row.steps.median_s, n, row) for n, row in enumerate(rows) if row.steps.median_s))
     if len(timed) < 2:
@@ -131,12 +129,11 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
 
 
 def called(row: ProcessRow) -> str:
-    """Return a phrase that names the process, such as `process 4242 on gpu-07`."""
     return f"process {row.pid}" + (f" on {row.host}" if row.host else "")
 
 
 def functions(case: Case) -> tuple[FunctionRow, ...]:
-    """Return one row per tf.function in the code, with the most frequently traced first."""
+    """Return one row per tf.function in the code, most traced first."""
     groups: dict[tuple[str, int, str], list[int]] = {}
     for number, function in case.of.functions.items():
         groups.setdefault((*case.function_at(number), function.name), []).append(number)
@@ -177,7 +174,7 @@ def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
 
 
 def _emulated(of: Process) -> str:
-    """Return a clause that names the GPUs that are emulated in software, for tests; "" if there are none."""
+    """Return a clause that names the GPUs that software emulates, for tests; "" if there are none."""
     rows = of.facts.physical if of.facts is not None else ()
     gpus = [name for name, _, product, _ in rows if Device(name, product).emulated]
     named = listed([name.replace("/physical_device:", "") for name in gpus])
@@ -185,8 +182,8 @@ def _emulated(of: Process) -> str:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Describe which devices ran the step's ops, busiest first, and why no GPU ran some of them; "" if no
-    device is known.
+    """Return a sentence with the devices that ran the step's ops, busiest first, and the reason if no GPU ran
+    some; "" if no device is known.
     """
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
@@ -200,13 +197,13 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
     text = "".join(f", {share} on {device}" for share, device in others)
     ran = f"{share} of the ops' time is on {most}{text}" if others else f"every op ran on {most}"
     reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
-    # If there are several reasons, the rows of ops show which reason applies to each op.
+    # If the reasons differ, the rows of the ops name them.
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 
 def cost(of: Process, processors_s: float) -> Cost:
-    """Return the cost of watching since TensorFlow started. processors_s: processor seconds used by
-    the lab.
+    """Return the cost of watching since TensorFlow started. processors_s: processor seconds that the lab
+    used.
     """
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
@@ -223,13 +220,13 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
-    """Describe the exit of a program that failed before its first step."""
+    """Return a sentence about the exit of a program that failed before its first step."""
     how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     return f"the program {how} before its first step"
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
-    """Return notes on what could not be observed, and why."""
+    """Return notes about the parts of the program that could not be observed, with the reasons."""
     out = []
     if not of.kind and exit_code:
         out.append(died(exit_code))

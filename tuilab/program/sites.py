@@ -1,4 +1,4 @@
-"""Adds up the time of each call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
+"""Adds up the time of each call site: Keras calls in a loop, repeated building, saving. Pure functions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,7 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""If no finding covers a part of the program, the part is reported if it takes at least this share of the
-program's time.
-"""
+"""Minimum share of the program's time for reporting a part that no finding covers."""
 
 
 @dataclass
@@ -42,22 +40,19 @@ class Site:
 
     @property
     def at(self) -> Place:
-        """The file and line."""
         return self.file, self.line
 
     @property
     def total_s(self) -> float:
-        """Total seconds of all calls from this site."""
         return sum(self.kinds.values())
 
     @property
     def overhead_s(self) -> float:
-        """Total seconds of all calls from this site, excluding work that only a first call does."""
+        """Total seconds of this site's calls, without work that occurs only in a first call."""
         return sum(took for kind, took in self.kinds.items() if kind not in ONCE)
 
 
 def sites_of(case: Case) -> list[Site]:
-    """Return every call site of the account, longest first."""
     found: dict[tuple[str, int, str], Site] = {}
     for (kind, stack, call, _), took in case.of.spent.items():
         if not stack:
@@ -74,8 +69,7 @@ def sites_of(case: Case) -> list[Site]:
 def calls_of_models(case: Case) -> list[Site]:
     """Return the lines that call a model outside a tf.function, with the seconds of the ops in these calls.
 
-    If the model is subclassed, its ops run on lines of the user's own code, but are attributed to the line of
-    the outermost model call.
+    A subclassed model's ops run on user lines too. They count for the line of the outermost model call.
     """
     found: dict[Place, Site] = {}
     for (kind, stack, _, _), took in case.of.spent.items():
@@ -91,15 +85,15 @@ def calls_of_models(case: Case) -> list[Site]:
 
 
 def line_s(sites: Sequence[Site], site: Site) -> float:
-    """Return the seconds of a call site and of the rest of its line. With a single call for all rows, the
-    rest of the line would also run only once.
+    """Return the seconds of a call site and of the rest of its line. If one call processed all rows, the rest
+    would also run only once.
     """
     rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
     return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
 
 
 def loop_of(case: Case, stack: Sequence[Place]) -> Place:
-    """Return the innermost loop around the last line of the stack or, if there is none, around one of its
+    """Return the innermost loop around the stack's last line or, if there is none, around one of its
     callers.
     """
     for file, line in reversed(stack):
@@ -110,14 +104,14 @@ def loop_of(case: Case, stack: Sequence[Place]) -> Place:
 
 @dataclass(frozen=True)
 class Steps:
-    """One call of a Keras method: its number of steps, and their total seconds."""
+    """The steps in one call of a Keras method: their number and total seconds."""
 
     n: float
     seconds: float
 
 
 def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
-    """Return the steps per call of each Keras method whose number of steps is known."""
+    """Return the steps per call of each Keras method for which the number of steps is known."""
     methods = {site.at: site.call for site in sites if site.call in METHODS}
     steps: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
@@ -133,7 +127,7 @@ def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """Keras functions that a line of code recreates in each iteration of a loop."""
+    """A user line that rebuilds Keras objects in each iteration of a loop."""
 
     at: Place
     loop: Place
@@ -144,8 +138,8 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield the functions rebuilt in at least `least` iterations, with the seconds spent on rebuilding after
-    the first iteration.
+    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds for all
+    rebuilding after the first iteration.
     """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():
@@ -183,7 +177,7 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""Past participles for sentences about calls that build a model, by function."""
+"""Maps functions that build a model to past participles for sentences."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
-"""Finds places in the user's source that the observer's events do not contain. Parses the source without
-running it.
+"""Finds places in the user's source that the observer does not report. Parses the source without running
+it.
 """
 
 import ast
@@ -11,7 +11,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @cache
 def tree_of(text: str) -> ast.Module | None:
-    """Return a source's syntax tree; None if the source cannot be parsed."""
+    """Return a source's syntax tree; None if the source does not parse."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -63,7 +63,7 @@ def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
 
 
 def definition(sources: Mapping[str, str], file: str, number: int) -> int:
-    """Return the line of `def` for the function whose decorators begin at `number`; `number` if unknown."""
+    """Return the `def` line of the function whose decorators begin at line `number`; `number` if unknown."""
     tree = tree_of(sources.get(file, ""))
     for node in ast.walk(tree) if tree is not None else ():
         if (
@@ -76,16 +76,16 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 
 def loop(sources: Mapping[str, str], file: str, number: int) -> int:
-    """Return the line of the innermost loop around a line of that file; 0 if there is none."""
+    """Return the line of the innermost loop around a line; 0 if there is none."""
     loops = _loops(sources.get(file, ""))
     return max((at for at, first, last in loops if first <= number <= last), default=0)
 
 
 @cache
 def _loops(text: str) -> list[tuple[int, int, int]]:
-    """Return the line of each loop, and the first and last line of its body.
+    """Return each loop's own line, and the first and last line of its body.
 
-    The result is cached, because a page needs it for hundreds of lines.
+    Cached, because a page needs the loops for hundreds of lines.
     """
     tree = tree_of(text)
     return [
@@ -96,7 +96,6 @@ def _loops(text: str) -> list[tuple[int, int, int]]:
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the source line with that number; "" if it is unknown."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
@@ -111,7 +110,7 @@ def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    """Return the names that the loops around a line assign in each iteration."""
+    """Return the names that the loops around a line assign."""
     tree = tree_of(sources.get(file, ""))
     return {
         name.id
@@ -138,7 +137,7 @@ def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str
 def calls_in_loop(
     sources: Mapping[str, str], file: str, number: int, names: Container[str]
 ) -> dict[str, tuple[str, int]]:
-    """Return the first call of each of these names in the loop that begins at a line.
+    """Return the first call of each name in the loop that begins at a line.
 
     Also searches the user's own functions that the loop calls by name.
     """
@@ -167,15 +166,14 @@ def calls_in_loop(
 
 
 def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the name of the innermost function around a line; "" at module level."""
     return _around(sources, file, number)[1]
 
 
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
     """Return the name of the innermost function around a line; "" if there is none.
 
-    Also returns "" if the line is in a loop of that function, because such a function runs more than one
-    step.
+    Also returns "" if a loop of that function contains the line, because the function then runs several
+    steps.
     """
     begin, name = _around(sources, file, number)
     return name if loop(sources, file, number) < begin else ""
@@ -199,8 +197,8 @@ def _functions(text: str) -> list[tuple[int, int, str]]:
 
 
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
-    """Return file and line of the first call of that name, preferably with one of these keywords; ("", 0) if
-    there is none.
+    """Return file and line of the first call of that name, preferring calls with one of these keywords; ("",
+    0) if there is none.
     """
     calls = [
         (file, node)

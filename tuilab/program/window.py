@@ -1,4 +1,4 @@
-"""Reads one window of TensorFlow's profiler and splits the time of each step into parts. Pure functions."""
+"""Reads one profiler window and splits each step's time into parts. Pure functions."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,44 +14,44 @@ from tuilab.profile.xplane import HOST, XLine, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
-"""Name of the runtime's event that lasts while a function waits for a batch, on any thread."""
+"""The runtime's event for a function's wait for a batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""Name of the runtime's event that lasts while a graph's loop over a dataset waits for a batch. The runtime
-executes such a loop as an iterator.
+"""Matches the runtime's event for a wait for a batch in a graph's loop over a dataset. The runtime executes
+such a loop as an iterator.
 """
 ITERATOR = "Iterator::"
 FEW = 3
 """Minimum number of calls for a function to count as a step."""
 MOST_EVENTS = 15_000
-"""Maximum number of events of a window to examine, which takes 0.15 s. A step may have thousands of
-events.
+"""Maximum number of a window's events to examine, which takes 0.15 s. One step may have thousands of events.
 """
 LONG = 5.0
-"""A step that is at least this many times as long as the median is assumed to contain other work, such as a
+"""A step that takes at least this many times the median is assumed to contain other work, such as a
 validation.
 """
 SINGLE = "EagerExecute"
-"""Name of the runtime's event for an op or function that Python launches."""
+"""The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Ops of one type count as the iterations of a loop if the same ops run in at least this share of the
-intervals between them.
+"""Minimum share of the intervals between ops of one type that must contain the same ops before these
+intervals count as loop iterations.
 """
 NEXT_OP = 200_000_000
-"""Maximum picoseconds from one op to the next in a loop that does little more than launch ops."""
+"""Maximum picoseconds between two ops in a loop that does little more than launch ops."""
 
 Interval = tuple[int, int]
 
 
 @dataclass
 class Seen:
-    """The results from a window. steps: seconds of each step by part. ops: seconds of each step by op.
+    """The results of one window.
 
-    loop: the times, in seconds, at which each step began and ended, if the steps are iterations of a loop of
-    ops instead of calls. singles: number of ops per step that Python launches individually, outside any
-    tf.function. one_by_one: seconds per step spent in runs of such ops. starting: the part of these seconds
-    in which no op computes. counts: number of times each op runs per step. stages: seconds per step for which
-    each iterator of the pipeline worked, by its path (`Root::Prefetch::Map`), excluding its inputs. on_main:
-    iterators that ran on the stepping thread. devices: share of the steps' time in which a device computed.
+    steps: seconds of each step by part. ops: seconds of each step by op. loop: start and end times of the
+    steps in seconds, if the steps are iterations of a loop of ops instead of calls. singles: number of ops
+    per step that Python launches individually, outside any tf.function. one_by_one: seconds per step in runs
+    of such ops. starting: the part of these seconds in which no op computes. counts: number of runs per step
+    of each op. stages: seconds per step in which each iterator of the pipeline worked, by its path
+    (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread. devices:
+    share of the steps' time in which a device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
@@ -70,7 +70,8 @@ class Seen:
 def look(data: bytes, usual_s: float = 0.0) -> Seen:
     """Read a profiler window. Raises google.protobuf's DecodeError if the data is not a profile.
 
-    usual_s: typical seconds of a step, if known; much longer steps are assumed to contain other work.
+    usual_s: typical duration of a step in seconds, if known. Much longer steps are assumed to contain other
+    work.
     """
     recording = read(data)
     found = activity(_first_steps(recording.lines))
@@ -98,9 +99,9 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
-    """Return the events of the first steps if the window has too many events, else all events.
+    """Return all events, or only those of the first steps if the window has too many.
 
-    Windows with GPU events are never cut, because these events lag behind the steps that launched them.
+    Never drops GPU events, because they lag behind the steps that launched them.
     """
     starts = sorted(event.start for line in lines for event in line.events)
     if len(starts) <= MOST_EVENTS or any(line.device != HOST for line in lines):
@@ -116,8 +117,8 @@ def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return the steps if the profile has no step markers: each lasts from one call of the tf.function with
-    the most time to the next call.
+    """Return the steps of a profile without step markers. A step lasts from one call of the tf.function with
+    the most time to the next.
     """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
@@ -126,14 +127,14 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
     rows = {key: sorted(at) for key, at in calls.items() if len(at) >= FEW}
     if not rows:
         return -1, []
-    # If functions are nested, the outer one takes the most time.
+    # Of nested functions, the outermost takes the most time.
     key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
     starts = [start for start, _ in rows[key]]
     return key[0], list(pairwise(starts))
 
 
 def _singles(found: Activity) -> Iterable[Started]:
-    """Return the ops and functions that Python launches, except those of an input pipeline."""
+    """Return the ops and functions that Python launches outside an input pipeline."""
     return (
         seen
         for seen in found.events
@@ -142,10 +143,10 @@ def _singles(found: Activity) -> Iterable[Started]:
 
 
 def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
-    """Return the steps of a loop of ops. A step lasts from one op to the next of the same type, if the same
-    ops run in most of these intervals.
+    """Return the steps of a loop of ops. A step lasts from one op to the next of its type, if most of these
+    intervals contain the same ops.
 
-    If loops are nested, uses the outermost loop that repeats often enough.
+    Of nested loops, uses the outermost that repeats often enough.
     """
     lanes: dict[int, list[Started]] = defaultdict(list)
     for seen in _singles(found):
@@ -197,8 +198,8 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # Each moment belongs to the first part that applies: computing, by device; copies; waiting; else the
-    # thread's own activity.
+    # Assign each moment to the first part that applies: computing, by device; copies; waiting; the thread's
+    # other activity.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -217,7 +218,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
 def _one_by_one(
     out: Seen, found: Activity, main: int, computing: list[Interval], within: list[Interval], steps: int
 ) -> None:
-    """Measure the time that the stepping thread spends on launching individual ops, and count these ops."""
+    """Count the individual ops, and measure the time that the stepping thread spends on launching them."""
     functions = _union(
         (seen.event.start, seen.event.end)
         for seen in found.events
@@ -243,7 +244,7 @@ def _one_by_one(
 
 
 def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
-    """Return the intervals in which each device computed any op."""
+    """Return the intervals in which each device computed."""
     computing: dict[str, list[Interval]] = defaultdict(list)
     for key, intervals in spent.items():
         computing[key.device] += intervals
@@ -253,7 +254,7 @@ def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
 def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
     """Return a step's seconds by part.
 
-    Each part in `order` gets the time that no earlier part covers, and Python gets the rest.
+    Each part in `order` gets the time that no earlier part covers. Python gets the rest.
     """
     free, parts = [span], dict[str, float]()
     for name, intervals in order:
@@ -286,7 +287,7 @@ _NAMES = {
 }
 TRACING = "tracing and compiling"
 _OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
-"""Activities of the stepping thread, highest priority first: if several overlap, the first one counts."""
+"""Activities of the stepping thread, highest priority first. If several overlap, the first one counts."""
 
 
 def _share_ops(
@@ -296,10 +297,10 @@ def _share_ops(
     steps: int,
     lengths: dict[str, int],
 ) -> None:
-    """Set each op's seconds of computing time per step. Ops that run at the same time share the time equally.
+    """Set each op's computing seconds per step. Ops that run at the same time share the time equally.
 
-    lengths: how long each device computed within the steps. Other devices lag behind the steps that launched
-    their ops, so their ops are counted over the whole window and scaled to these lengths.
+    lengths: how long each device computed within the steps. Devices other than the CPU lag behind the steps
+    that launched their ops, so their ops are counted over the whole window and scaled to these lengths.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -326,9 +327,7 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked. Its event includes the time of its inputs, which is
-    subtracted.
-    """
+    """Measure how long each iterator worked. Subtracts the time of its inputs, which its event includes."""
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
@@ -363,9 +362,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return the part of the free time that the `taken` intervals cover, and the intervals that
-    remain free.
-    """
+    """Return the part of the free time that the `taken` intervals cover, and the intervals that stay free."""
     total, left = 0, []
     for begin, end in free:
         at = begin
