@@ -1,6 +1,4 @@
-"""The `tuilab` command. Without arguments, it opens the lab without loading modules that only commands
-need.
-"""
+"""The `tuilab` command. Without arguments it opens the lab and skips the import of command modules."""
 
 import os
 import signal
@@ -10,7 +8,7 @@ from tuilab.streams import repair_streams
 
 
 def main() -> None:
-    """Open the lab, or run the command given by the arguments."""
+    """Open the lab, or run the command that the arguments name."""
     repair_streams()
     # if the parent process ignores SIGCHLD, the lab would never see a child process end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -30,15 +30,12 @@ recurrent layer, the graph for any batch takes a fifth longer than the program's
 
 @dataclass(frozen=True)
 class Manifest:
-    """The description of the folder, saved next to the graph."""
-
     name: str
-    """Name of the captured function."""
     arguments: tuple[str, ...]
-    """Names of the call's tensors in the signature, in order."""
+    """Names of the signature's tensors, in the order of the call's arguments."""
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Notes on the capture, in sentences."""
+    """Notes about the capture, as sentences."""
     batch: int = 0
     """Number of examples in the captured call; 0 if unknown."""
     versions: Mapping[str, str] | None = None
@@ -215,7 +212,7 @@ def _remove_left(whole: Path) -> None:
 
 
 def _put(beside: Path, path: Path, old: Path) -> None:
-    """Rename a complete folder to its final name; delete the old one if possible."""
+    """Rename a complete folder to its final name. Then delete the replaced folder if possible."""
     if not path.exists():
         beside.rename(path)
         return
@@ -253,7 +250,9 @@ def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, sai
 
 
 class _Drawn:
-    """Replaces a dataset iterator. Yields the function's own inputs, which are the same in each call."""
+    """Stands in for a dataset iterator while a function is traced. Each element consists of the function's
+    own inputs.
+    """
 
     def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
         self._tf, self.spec, self._batch = tf, spec, batch
@@ -262,7 +261,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return a copy whose elements contain these tensors in place of the specs."""
+        """Return a copy whose elements contain these tensors instead of the specs."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)
@@ -303,7 +302,7 @@ def _drawn_at_once(iterator: Any) -> int:
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:
-    """Return the inputs that one leaf of the arguments contains: tensors, or their specs."""
+    """Return the tensors, or the specs of tensors, in one leaf of the arguments."""
     if isinstance(leaf, _Drawn):
         return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
     return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []
@@ -322,7 +321,7 @@ def _name(target: Any) -> str:
 
 
 def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
-    """Return a name for each input: its parameter's name, numbered if the parameter contains several
+    """Return a name for each input: the name of its parameter, with a number if the parameter holds several
     tensors.
     """
     inner = getattr(target, "python_function", target)
@@ -351,7 +350,6 @@ def _clean(words: list[str]) -> list[str]:
 
 
 def _name_outputs(tf: Any, outputs: Any) -> dict[str, Any]:
-    """Name each output tensor, because a signature requires names."""
     optional = tf.experimental.Optional
     outputs = [e.get_value() if isinstance(e, optional) else e for e in tf.nest.flatten(outputs)]
     flat = [each for each in tf.nest.flatten(outputs, expand_composites=True) if each is not None]

@@ -1,4 +1,4 @@
-"""Finds a user's Python and checks whether the lab can measure with it, without importing anything in it."""
+"""Finds a user's Python and checks that it can run a worker, without importing anything from it."""
 
 import contextlib
 import json
@@ -22,19 +22,19 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""Time limit in seconds for an interpreter to describe itself. On a network disk, the first start may take
+"""Maximum seconds for an interpreter to describe itself. Its first start from a network disk may take several
 seconds.
 """
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
-"""Maximum number of bytes that the interpreter may print, and seconds between two checks."""
+"""Maximum number of bytes that the interpreter may print, and the interval between two checks in seconds."""
 OWN = "."
-"""Name for the lab's own environment."""
+"""The name that selects the lab's own environment."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
 _EXPECTED = "a Python interpreter, or the folder of a virtual or conda environment"
 
-# This code also runs in Python 2, so that a Python that is too old is reported as such.
+# Runs in Python 2 too, so that a Python that is too old can report its version.
 _LOOK = """
 import json, sys
 known = {"python": list(sys.version_info[:3]), "folder": sys.prefix, "path": sys.path, "tensorflow": None}
@@ -56,8 +56,7 @@ print(json.dumps(known))
 
 
 def python_of(place: str) -> Path | None:
-    """Return the interpreter for a path to a program or an environment folder; None if there is no
-    interpreter.
+    """Return the interpreter for a path to a program or an environment folder; None if neither exists.
 
     Does not follow links, because the Python of a virtual environment finds its packages by its own path.
     """
@@ -125,7 +124,8 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
 
 
 def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Run a program until it exits, and end its children; return the exit code, the output and the errors.
+    """Run a program and kill its remaining children; return its exit code, standard output and standard
+    error.
 
     Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
     """
@@ -147,7 +147,8 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
             selector.register(stream, selectors.EVENT_READ)
         try:
             ended = False
-            # A child may keep the pipes open, so read only the available data once the program has ended.
+            # A child may keep the pipes open, so after the program's end, read only data that is already
+            # there.
             while selector.get_map():
                 ready = selector.select(0.0 if ended else PAUSE_S)
                 if ended and not ready:
@@ -209,7 +210,6 @@ def environment_at(name: str, place: str, settings: Sequence[str], where: str) -
 
 
 def describe_same(every: Sequence[Environment]) -> str:
-    """Return a sentence that lists identical environments; "" if all are different."""
     seen: dict[object, str] = {}
     for one in every:
         key = (one.folder, one.settings)
@@ -223,7 +223,9 @@ def describe_same(every: Sequence[Environment]) -> str:
 
 
 def worker_command(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs a module of the lab in this environment, and its environment variables."""
+    """Return the command that runs one of the lab's modules in this environment, and the environment
+    variables for it.
+    """
     if environment is None:
         return guest.command(module), {}
     set_here = guest.environment(environment.folder, environment.python, environment.variables)

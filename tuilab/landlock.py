@@ -19,10 +19,10 @@ SEES = _EXECUTE | _READ | _LIST
 KEEPS = _READ | _LIST | _WRITE | _MAKE | _REFER | _TRUNCATE
 """All permissions except executing."""
 USES = _READ | _LIST | _WRITE | _TRUNCATE
-"""Permission to read and write existing files, but not to create files."""
+"""Permission to read and write existing files, but not to create any."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
-"""The bits for TCP mean bind and connect; the same bits for outside processes mean abstract sockets and
+"""For TCP, these two bits mean bind and connect. For outside processes, they mean abstract sockets and
 signals.
 """
 _CAPABILITY_VERSION = 0x20080522
@@ -39,11 +39,10 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Allow only what the rules permit.
+    """Allow only the given accesses.
 
-    A rule consists of a path and the permission for everything below it: `SEES`, `KEEPS` or `USES`. Forbids
-    TCP connections, and signals to outside processes. Skips missing paths. Raises OSError if the kernel
-    refuses.
+    A rule is a path and the permission for everything below it: `SEES`, `KEEPS` or `USES`. Forbids TCP
+    connections, and signals to outside processes. Skips missing paths. Raises OSError if the kernel refuses.
     """
     found, libc = version(), _libc()
     known = (SEES | KEEPS) & ~(_REFER if found < 2 else 0) & ~(_TRUNCATE if found < 3 else 0)
@@ -64,10 +63,7 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
 
 
 def drop(capabilities: Iterable[int]) -> None:
-    """Permanently drop the capabilities of this thread and of threads that it starts.
-
-    Only root has capabilities.
-    """
+    """Permanently drop the capabilities of this thread and its future threads. Only root has capabilities."""
     libc, header, data = _libc(), struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
     _checked(libc.capget(header, data))
     words = list(struct.unpack("=6I", data.raw))

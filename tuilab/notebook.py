@@ -1,7 +1,6 @@
-"""`%load_ext tuilab`: measures a cell's call in a separate worker and shows the result in the notebook.
+"""`%load_ext tuilab`: measures a call in a notebook cell in a separate worker and shows the result.
 
-`%tuilab step(x, y)` captures that call; `%%tuilab` captures the cell's last line after running the lines
-before it.
+`%tuilab step(x, y)` captures that call. `%%tuilab` runs the cell and captures the call in its last line.
 """
 
 import argparse
@@ -26,7 +25,7 @@ USAGE = "%tuilab [--budget quick] [--device CPU] [--batch 1:4k:x4] step(x, y)"
 
 
 class Shown:
-    """A result in a notebook: a table and the plot of the run; plain text where HTML is unavailable."""
+    """The result of a run for a notebook: a table and a plot, or plain text if HTML is unavailable."""
 
     def __init__(self, result: Any, state: Any) -> None:
         self.result = result
@@ -42,7 +41,9 @@ class Shown:
 
 
 def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
-    """Capture the last call in the code and measure it. Raises ValueError, which names the expected input."""
+    """Capture the last call in the code and measure it. Raises ValueError with a message about the expected
+    input.
+    """
     options = _options(words)
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
@@ -97,7 +98,7 @@ async def _measure(folder: str, options: argparse.Namespace) -> Shown:
 
 
 def _run(main: Callable[[], Coroutine[Any, Any, Shown]]) -> Shown:
-    """Run a coroutine in a separate thread, because the running cell blocks the kernel's event loop."""
+    """Run a coroutine in a new thread, because the kernel's event loop is blocked while a cell runs."""
     found: list[Shown] = []
     wrong: list[BaseException] = []
 
@@ -128,7 +129,7 @@ def load(shell: Any) -> None:
 
 
 def _apart(line: str) -> tuple[str, str]:
-    """Split a magic's line into options and the call."""
+    """Split the line of a magic command into options and the call."""
     words, rest = [], line.strip()
     while rest.startswith("--"):
         option, _, rest = rest.partition(" ")

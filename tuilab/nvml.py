@@ -26,11 +26,11 @@ REASONS = {
     0x80: "slowed by the power supply's brake signal",
     0x100: "held to the display's clocks",
 }
-"""NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) in words."""
+"""Maps NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) to words."""
 
 
 COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclusive_Process"}
-"""NVML's compute modes (nvml.h, `nvmlComputeMode_t`) as nvidia-smi writes them."""
+"""Maps NVML's compute modes (nvml.h, `nvmlComputeMode_t`) to nvidia-smi's names."""
 
 UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
 """`NVML_MEMORY_ERROR_TYPE_UNCORRECTED` and `NVML_VOLATILE_ECC` (nvml.h)."""
@@ -43,17 +43,17 @@ POLICIES = {
     3: "at the limit of its board",
     5: "held back for reliability",
 }
-"""NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that lower the clocks, in words."""
+"""Maps NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that lower the clocks to words."""
 
 
 class NvmlUnavailable(RuntimeError):
-    """Raised if NVML cannot be used here; the message is a sentence with the reason."""
+    """Raised if NVML is unusable; the message is a sentence with the reason."""
 
 
 def words(mask: int) -> tuple[str, ...]:
-    """Return the reasons in a clock event mask, in words, without `idle`.
+    """Return the words for the reasons in a clock event mask, without `idle`.
 
-    Unknown bits are named by number.
+    A bit without a known reason is named by its number.
     """
     out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
     unknown = mask & ~sum(REASONS)
@@ -96,14 +96,12 @@ class Nvml:
             ) from None
 
     def close(self) -> None:
-        """End the session."""
         try:
             self._lib.nvmlShutdown()
         except self._lib.NVMLError:
             pass
 
     def facts(self, index: int) -> GpuFacts:
-        """Return the fixed properties of GPU `index`."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         capability = read("compute capability", "nvmlDeviceGetCudaComputeCapability")
         cuda = read("CUDA", lambda _: lib.nvmlSystemGetCudaDriverVersion())
@@ -133,7 +131,7 @@ class Nvml:
         )
 
     def sample(self, index: int) -> GpuSample:
-        """Sample GPU `index`. Link traffic covers the time since the previous sample."""
+        """Sample GPU `index`. PCIe traffic is averaged over the time since the previous sample."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         use = read("use", "nvmlDeviceGetUtilizationRates")
         memory = read("memory", "nvmlDeviceGetMemoryInfo")
@@ -159,8 +157,10 @@ class Nvml:
         )
 
     def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
-        """Return the processes that hold memory on the GPU, and their share of its activity since the last
-        call (in the first call: during the last second).
+        """Return the processes that hold memory on the GPU, with their share of its activity since the last
+        call.
+
+        The first call covers the last second.
         """
         before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
         listed, use = _processes(self._lib, read), _computed(read.quiet(), before)
@@ -206,7 +206,7 @@ class _Reader:
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        """Return a reader that collects its own notes."""
+        """Return a reader with its own list of notes."""
         return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
@@ -228,7 +228,7 @@ def _throttle_call(lib: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return text: older versions of nvidia-ml-py return bytes."""
+    """Return the value as text, because older versions of nvidia-ml-py return bytes."""
     return sanitize_line(
         value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200
     )

@@ -1,4 +1,4 @@
-"""The folders in which runs are stored, and their permissions."""
+"""The folders that store runs, and their permissions."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ ENVIRONMENT = "TUILAB_DATA"
 
 
 def data_folder() -> Path:
-    """Return the data folder for tuilab; `TUILAB_DATA` overrides the default. Does not create it."""
+    """Return tuilab's data folder, which `TUILAB_DATA` overrides. Does not create the folder."""
     if os.environ.get(ENVIRONMENT):
         return Path(os.path.expanduser(os.environ[ENVIRONMENT])).absolute()
     import platformdirs
@@ -20,7 +20,9 @@ def data_folder() -> Path:
 
 
 def fallback_folder() -> Path | None:
-    """Return the folder for runs while the data folder is unusable; None if there is no temporary folder."""
+    """Return the folder that stores runs while the data folder is unusable; None if there is no temporary
+    folder.
+    """
     name = hashlib.sha256(os.fsencode(data_folder())).hexdigest()[:8]
     try:
         return Path(tempfile.gettempdir()) / f"tuilab-{os.getuid()}-{name}"
@@ -29,9 +31,9 @@ def fallback_folder() -> Path | None:
 
 
 def private_folder(path: Path) -> Path:
-    """Create the folder, readable only for its owner.
+    """Create a folder that only its owner can read.
 
-    Raises OSError on failure. Refuses a relative path, because it means that the home folder is unknown, and
+    Raises OSError on failure. Rejects a relative path, because it means that the home folder is unknown, and
     a folder in the temporary folder that belongs to another user.
     """
     if not path.is_absolute():
@@ -42,7 +44,8 @@ def private_folder(path: Path) -> Path:
         found = path.lstat()
         if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
             raise OSError(0, "it belongs to another user")
-    # A folder that the user named may also serve others. New files in it are always private.
+    # The user may share the folder that TUILAB_DATA names, so keep its permissions. New files in it are
+    # always private.
     named = there and bool(os.environ.get(ENVIRONMENT)) and path == data_folder()
     if not named and path.stat().st_uid == os.getuid():
         path.chmod(PRIVATE_FOLDER)

@@ -1,8 +1,8 @@
-"""Identifies processes, finds their descendants, and makes sure that they end together.
+"""Identifies processes, finds their descendants, and ends them together.
 
 Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
-because this file also runs as a program: the guard, which outlives a worker in order to end the processes
-that the worker started, and which ends the worker if opening a model exceeds its limits.
+because this file also runs as a program: the guard. The guard outlives a worker to end the processes that the
+worker started, and ends the worker if opening a model exceeds its limits.
 """
 
 import contextlib
@@ -23,28 +23,25 @@ _ROUNDS, _BETWEEN_S = 20, 0.05
 
 
 class Process(NamedTuple):
-    """A process. Its start time distinguishes it from a later process with the same id."""
-
     pid: int
     since: int
-    """Start time of the process, in kernel ticks since boot."""
     name: str = ""
 
 
 def die_with_parent(on: bool = True) -> None:
-    """Make the kernel kill this process when the thread that started it ends; returns True on success.
+    """Make the kernel kill this process when the thread that started it ends; return True on success.
 
     A watching thread would not suffice, because code that never releases the GIL would block it. Call this
-    from the main thread, because the setting belongs to the thread that makes it.
+    from the main thread, because the setting belongs to the calling thread.
     """
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
-    if on and os.getppid() != parent:  # the parent has ended in the meantime
+    if on and os.getppid() != parent:  # the parent has already ended
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def adopt() -> None:
-    """Make this process the parent of all orphaned descendants, so that it can still find them."""
+    """Make this process the parent of orphaned descendants, so that it can still find them."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -59,14 +56,13 @@ def _prctl(option: int, value: int) -> None:
 def since(pid: int) -> int:
     """Return when a process started, in kernel ticks since boot; 0 if unknown.
 
-    Id and start time together identify a process; the id alone may be reused.
+    A process id may be reused, but id and start time together identify a process.
     """
     found = _stat(pid)
     return found[1].since if found else 0
 
 
 def _stat(pid: int) -> tuple[int, Process, str] | None:
-    """Return the parent of a process, its own id, and its state."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
         fields = rest.split()
@@ -75,7 +71,6 @@ def _stat(pid: int) -> tuple[int, Process, str] | None:
 
 
 def _every() -> dict[int, tuple[int, Process]]:
-    """Return each live process with its parent."""
     out = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
@@ -98,7 +93,7 @@ def descendants(pid: int) -> list[Process]:
 
 
 def find_marked(mark: str) -> list[Process]:
-    """Return this user's other processes whose mark equals `mark` or starts with it.
+    """Return this user's other processes whose mark equals or starts with `mark`.
 
     A worker appends its own mark to the mark that it inherited: `run/worker/nested worker`.
     """
@@ -114,8 +109,8 @@ def find_marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """Kill these processes, except those whose id now belongs to a later process; return the killed
-    processes.
+    """Kill these processes and return those that were killed. Skips processes whose id now belongs to a later
+    process.
     """
     out = []
     for process in processes:
@@ -132,8 +127,8 @@ def end_all(
     """Kill every descendant of a process, all processes with its mark, and the processes in `known`; return
     them.
 
-    Repeats until none is left, because dying processes may start others. spare: processes to leave alone.
-    Guards are spared too, because each one exits by itself after it has removed its worker's temporary files.
+    Repeats until none is left, because dying processes may start others. spare: processes that must survive.
+    Guards also survive, because each exits by itself after it has removed its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
@@ -152,7 +147,6 @@ def end_all(
 
 
 def guards(processes: Iterable[Process]) -> list[Process]:
-    """Return the guards among these processes that are still running."""
     return [each for each in processes if since(each.pid) == each.since and _is_guard(each.pid)]
 
 
@@ -163,21 +157,21 @@ def _is_guard(pid: int) -> bool:
 
 
 class Guard(NamedTuple):
-    """A process that ends all processes started by this process, once this process or its parent is gone."""
+    """A process that ends all processes started by this process once this process or its parent is gone."""
 
     process: Process
     pipe: int
 
     def tell(self, message: bytes) -> None:
-        """Send the guard a message: `WITH_PARENT` or `ALONE` (whether this process ends with its parent), or
+        """Send the guard `ALONE`, `WITH_PARENT` (whether this process must end with its parent), or
         `UNLIMITED`.
         """
         with contextlib.suppress(OSError):
             os.write(self.pipe, message + b"\n")
 
     def limit(self, seconds: float, memory: int) -> None:
-        """Let the guard end this process if it exceeds the seconds, or the additional bytes of memory, before
-        the guard gets `UNLIMITED`.
+        """Make the guard end this process if it exceeds these seconds or additional bytes before the guard
+        gets `UNLIMITED`.
 
         The guard prints the reason to standard error. A thread could not do this, because HDF5 and protocol
         buffers hold the interpreter lock while they read.
@@ -187,20 +181,19 @@ class Guard(NamedTuple):
 
 ALONE, WITH_PARENT, UNLIMITED = b"alone", b"with parent", b"unlimited"
 _CHECKED_S = 0.05
-"""Seconds between two checks of the limits."""
+"""Interval between two checks of the limits, in seconds."""
 _own: list[Guard] = []
 
 
 def own_guard() -> Guard | None:
-    """Return the guard of this process; None if there is none."""
     return _own[-1] if _own else None
 
 
 def start_guard(mark: str, folder: str = "") -> Guard | None:
-    """Start a guard for this process.
+    """Start a guard for this process; return None if that is impossible.
 
-    Returns None if that is impossible; the process is then protected only by `die_with_parent`. folder: the
-    guard removes it when this process has ended.
+    Without a guard, only `die_with_parent` protects the process. folder: the guard removes it when this
+    process has ended.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
@@ -222,17 +215,18 @@ def start_guard(mark: str, folder: str = "") -> Guard | None:
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
-    """Wait until the worker ends, or until its parent ends if the worker must not continue alone.
+    """Wait until the worker ends, or its parent if the worker must not continue alone. Then end all its
+    processes.
 
-    Then end all its processes. folder: the worker's temporary files, removed at the end; "" if none.
+    folder: the worker's temporary files, which are removed at the end; "" if none.
     """
     itself = _stat(worker)
     with contextlib.suppress(OSError):
         if not _wait(worker, os.pidfd_open(worker), os.pidfd_open(parent)):
             return
     with contextlib.suppress(OSError):
-        os.close(2)  # readers of the worker's standard error must not wait for its guard
-    # Do not kill a process that has ended in the meantime, because another process may have its id.
+        os.close(2)  # readers of the worker's standard error must not wait for the guard
+    # If the worker has ended, do not kill its id, because another process may have it.
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # wait, to catch processes that were just starting
     end_all(worker, mark)
@@ -243,11 +237,10 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
 
 
 def _wait(pid: int, worker: int, parent: int) -> bool:
-    """Wait until it is time to end the worker's processes. End the worker itself if it exceeds the limits
-    that it has sent.
+    """Wait until the worker's processes must end. Kill the worker if it exceeds its limits.
 
-    pid: of the worker. worker, parent: file descriptors of the processes. Returns False if the worker has
-    become another program with its own guard.
+    worker, parent: file descriptors of the processes. Returns False if the worker has become another program
+    with its own guard.
     """
     mode, limits, watched = WITH_PARENT, None, [worker, parent, 0]
     while True:
@@ -274,7 +267,7 @@ def _wait(pid: int, worker: int, parent: int) -> bool:
 
 
 class _Limits:
-    """The seconds and the additional bytes of memory that a process may use, from `Guard.limit`."""
+    """The limits from `Guard.limit`: seconds, and additional bytes of memory."""
 
     def __init__(self, pid: int, message: bytes) -> None:
         seconds, memory = message.split()
@@ -282,7 +275,7 @@ class _Limits:
         self._begun, self._before = time.monotonic(), _resident(pid)
 
     def exceeded(self) -> str:
-        """Describe the limit that the process exceeds; "" if none."""
+        """Return a sentence about the limit that the process exceeds; "" if it exceeds none."""
         if (taken := _resident(self._pid) - self._before) > self._memory:
             return f"it used {taken / 1e9:.1f} GB of memory; the limit is {self._memory / 1e9:.1f} GB"
         if time.monotonic() - self._begun > self._seconds:

@@ -1,6 +1,6 @@
 """Serves the lab in a browser, through textual-serve.
 
-Each browser page has its own lab process, which waits while the page is disconnected.
+Each browser page has its own lab process, which pauses while the page is disconnected.
 """
 
 import asyncio
@@ -31,17 +31,17 @@ POLICY = (
     "base-uri 'none'; form-action 'self'"
 )
 WIDEST, HIGHEST = 1_000, 400
-"""Maximum width and height in characters; no screen is larger."""
+"""Maximum width and height of a page in characters."""
 LEAVES_S = 5.0
-"""Seconds that a lab gets to exit on request, and again after a signal."""
+"""Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""Seconds to keep a lab alive after its browser page reloads or disconnects."""
+"""Seconds for which a lab survives a reload or a lost connection."""
 SENDS_S = 5.0
-"""Seconds after which a page that accepts no output counts as gone."""
+"""Seconds after which a page that accepts no output counts as disconnected."""
 TAKEN = 4001
-"""WebSocket close code for a page whose lab another page has taken over."""
+"""WebSocket close code for a page that has lost its lab to another page."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
-"""Terminal modes that the web driver sends once, when it starts. A page that reconnects needs them again."""
+"""Terminal modes that the web driver sends once, at its start. A page that reconnects needs them again."""
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
@@ -80,9 +80,9 @@ SCRIPT = """<script>
 }
 </script>"""
 MOST_TYPED = 8_192
-"""Maximum characters in one input, such as a paste; the rest is dropped, as in a terminal."""
+"""Maximum number of characters in one input, such as a paste. The rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
-"""Maximum pending bytes for a lab that is not reading; asyncio would block at twice this number."""
+"""Maximum number of bytes to queue for a lab that does not read. asyncio would block at twice this number."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
 """Terminal sequences before and after pasted text."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -91,7 +91,7 @@ _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 @dataclass(eq=False)
 class Session:
-    """A lab and its current page; the page is None while no browser shows it."""
+    """A lab and its current page. The page is None while no browser shows the lab."""
 
     name: str
     lab: AppService
@@ -99,12 +99,10 @@ class Session:
     expiry: asyncio.TimerHandle | None = None
 
     async def write_bytes(self, data: bytes) -> None:
-        """Send output to the page, if there is one."""
         if (page := self.page) is not None:
             await self._send(page, page.send_bytes(data))
 
     async def write_str(self, data: str) -> None:
-        """Send a message to the page, if there is one."""
         if (page := self.page) is not None:
             await self._send(page, page.send_str(data))
 
@@ -112,32 +110,32 @@ class Session:
         try:
             await asyncio.wait_for(sending, SENDS_S)
         except (TimeoutError, ConnectionError, RuntimeError):
-            # Do not let the lab wait for a page that is gone, because that would stall its worker.
+            # Sending must not wait for a disconnected page, because the lab and its worker would stall.
             if self.page is page:
                 self.page = None
 
     async def close(self) -> None:
-        """Tell the page that its lab has ended."""
         if self.page is not None:
             with contextlib.suppress(ConnectionError, RuntimeError):
                 await self.page.close(code=WSCloseCode.OK)
 
 
 class LabServer(Server):  # type: ignore[misc]
-    """Serves the lab to anyone who has the printed address. A browser lets any site open a WebSocket to this
-    machine, and a foreign host name may resolve to this machine. Therefore the address contains a token,
-    which becomes a cookie for the page's own host, and every request needs the token. The server also checks
-    the page's origin.
+    """Serves the lab to anyone who has the printed address.
 
-    A lab without a page is kept for `kept_s` seconds. A page finds its own lab by a name that survives a
+    A browser lets any site open a WebSocket to this machine, and a foreign host name may resolve to this
+    machine. Therefore the address contains a token, which becomes a cookie for the page's own host, and every
+    request needs the token. The server also checks the page's origin.
+
+    A lab without a page survives for `kept_s` seconds. A page finds its own lab by a name that survives a
     reload. A page without a lab takes over the lab that was abandoned last.
     """
 
     def __init__(self, host: str, port: int, kept_s: float = KEPT_S) -> None:
         command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
-        # `exec` replaces the shell with the lab, so that the server is the lab's parent. Some shells do this
-        # by themselves.
+        # `exec` replaces the shell with the lab, which makes the server the lab's parent. Only some shells do
+        # this by themselves.
         super().__init__(
             f"exec {shlex.join(command)}",
             host=host,
@@ -150,7 +148,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """Sessions in order of use: the session that was left or opened last is at the end."""
+        """Sessions in order of last use: the session that was left or opened last comes last."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -170,7 +168,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
             raise web.HTTPBadRequest(text="no screen has that size")
-        # Load resources from the address that the page itself came from.
+        # Load resources from the address under which the page itself was loaded.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
@@ -187,8 +185,8 @@ class LabServer(Server):  # type: ignore[misc]
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Serve a page's WebSocket: reconnect to its own lab, take over an abandoned one, or start a
-        new one.
+        """Serve a page's WebSocket. Reconnects the page to its own lab, or takes over an abandoned lab, or
+        starts a new one.
         """
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
@@ -209,7 +207,7 @@ class LabServer(Server):  # type: ignore[misc]
         return page
 
     def _find(self, name: str) -> Session | None:
-        """Return the page's own lab, else the lab that was abandoned last."""
+        """Return the page's own lab, or else the lab that was abandoned last."""
         own = next((each for each in self._sessions if name and each.name == name), None)
         left = [each for each in self._sessions if each.page is None]
         return own or (left[-1] if left else None)
@@ -241,7 +239,7 @@ class LabServer(Server):  # type: ignore[misc]
     async def _return(
         self, session: Session, name: str, page: web.WebSocketResponse, size: tuple[int, int]
     ) -> None:
-        """Show a running lab: send the terminal modes, then the whole screen."""
+        """Connect a page to a running lab: send the terminal modes, then the whole screen."""
         before, session.page, session.name = session.page, page, name
         if session.expiry is not None:
             session.expiry.cancel()
@@ -251,7 +249,7 @@ class LabServer(Server):  # type: ignore[misc]
                 await asyncio.wait_for(before.close(code=TAKEN), SENDS_S)
         await session.write_bytes(MODES)
         await session.lab.set_terminal_size(*size)
-        await session.lab.focus()  # this makes the lab redraw everything
+        await session.lab.focus()  # this makes the lab redraw its screen
 
     async def _leave(self, session: Session) -> None:
         """Keep a lab that has lost its page for `kept_s` seconds."""
@@ -265,7 +263,7 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """Clean up after a lab, which may have exited by itself."""
+        """Clean up after a lab has ended, on request or by itself."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -284,11 +282,11 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Schedule the printing of the address, because the port is not open yet."""
+        """Schedule the message with the address, because the port is not open yet."""
         self._said = asyncio.create_task(self._say())
 
     async def _say(self) -> None:
-        """Print the address, a way to reach it from another machine, and how to stop the server."""
+        """Print the address, how to reach it from another machine, and how to stop the server."""
         while True:
             with contextlib.suppress(OSError):
                 _, writer = await asyncio.open_connection(self.host, self.port)
@@ -309,7 +307,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
-    """Return the command that forwards the served port to the user's own machine."""
+    """Return the ssh command that forwards the served port to the user's machine."""
     shown = f"[{host}]" if ":" in host else host
     connection = environment.get("SSH_CONNECTION", "").split()
     here = connection[2] if len(connection) == 4 else socket.gethostname()
@@ -317,12 +315,12 @@ def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
 
 
 async def _end(lab: AppService) -> None:
-    """Wait until the lab of a page has ended; send a signal if it is busy or stopped."""
+    """Wait until a page's lab has ended. Sends a signal if the lab is busy or suspended."""
     if (process := lab._process) is None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL, None):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(lab.stop(), LEAVES_S)  # stop() waits only for the last output
+            await asyncio.wait_for(lab.stop(), LEAVES_S)  # stop() waits only for the lab's last output
             await asyncio.wait_for(process.wait(), LEAVES_S)
             return
         if number is not None and process.returncode is None:
@@ -341,7 +339,7 @@ def _bounded(data: str) -> str:
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
     try:
         told = message.json()
-    except (ValueError, RecursionError):  # the message is not JSON, or nested too deeply
+    except (ValueError, RecursionError):  # the message is not JSON, or is nested too deeply
         return
     pipe = lab.stdin.transport
     if (
@@ -368,10 +366,10 @@ def _fits_a_screen(*sizes: Any) -> bool:
 
 
 def allowed(host: str, origin: str | None, served: str) -> bool:
-    """Return True if a request with these headers comes from a page of the server at `served`.
+    """Return True if the headers show that the request comes from a page of the server at `served`.
 
-    All names of the loopback address match each other. A request without an origin is accepted, because a
-    WebSocket request from a foreign page always has one.
+    All names of the loopback address are equal. A request without an origin passes, because a browser always
+    sends one with a foreign page's WebSocket request.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

@@ -1,4 +1,4 @@
-"""Saves a run that must outlive its reader: each event is written to a file as it is sent or received."""
+"""Saves a run that must outlive its reader. Each event is written to a file when it is sent or received."""
 
 import contextlib
 import os
@@ -11,32 +11,31 @@ from tuilab.processes import since
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
-"""File suffixes, in this order: the file is still empty; the reader exists; the run continues without its
+"""File suffixes, in order of use: the file is still empty; the run has a reader; the run continues without a
 reader; the run has ended.
 """
 FOLDER = "spool"
-"""Name of the spool folder in the data folder."""
+"""Name of the spool folder inside the data folder."""
 OWN = "~"
-"""Placeholder for the default spool folder of the machine that measures."""
+"""Stands for the default spool folder of the machine that measures."""
 MOST_BYTES = 256 * 2**20
 
 
 def folder(data: Path | None = None) -> Path:
-    """Return the spool folder in the data folder. Raises OSError if it cannot be created."""
+    """Return the spool folder, and create it if necessary. Raises OSError."""
     return private_folder((data or data_folder()) / FOLDER)
 
 
 def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
-    """Return the file of a run.
+    """Return the path of a run's file.
 
-    The file is always inside the folder `place`, even if the run's id is malicious; the id may come from a
-    recording.
+    The path is always inside the folder `place`, even for a malicious run id from a recording.
     """
     return Path(place, f"{Path(run).name}{ending}")
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all the data, even if the system accepts only part of it at a time. Raises OSError."""
+    """Write all of the data, even if the system accepts it only in parts. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -47,16 +46,16 @@ class Spool:
     end.
 
     The file starts with a `Hello`, whose process ids show whether the run continues. Until the `Hello` is
-    written the file is named `RUN.new`, so that it is not mistaken for an abandoned, truncated file. It holds
-    the run from its start, because the reader may not have read the last data that was sent to it. It is
-    written during the run, so it survives even the worker's death.
+    written, the file's name is `RUN.new`, so that nobody takes it for an abandoned, truncated file. It holds
+    the run from its start, because its reader may have missed the last data. It is written during the run, so
+    it survives the worker's death.
     """
 
     def __init__(self, run: str, place: str, finish: bool = True, reader: int | None = None) -> None:
         """place: a folder, or `OWN`.
 
-        finish: whether the run continues to its end without a reader. reader: id of the reading process; by
-        default the parent of this process.
+        finish: True if the run continues to its end without a reader. reader: id of the reading process; the
+        parent of this process by default.
         """
         self.finish = finish
         self.alone = False
@@ -75,7 +74,8 @@ class Spool:
         self._file = file_of(place, run, BEGUN)
         try:
             if self._own:
-                # The reader's file, for all hosts of the run, may be in the same folder, so use another name.
+                # Another name avoids the reader's file, which holds all hosts' events and may be in the same
+                # folder.
                 self._file = file_of(folder(), f"{run}-{host}", BEGUN)
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
@@ -86,15 +86,14 @@ class Spool:
 
     @property
     def is_complete(self) -> bool:
-        """True if the file has every round so far."""
         return self._fd is not None
 
     def add(self, line: bytes) -> None:
-        """Write one encoded event. If the disk is full, stops writing the file."""
+        """Write one encoded event. If the disk is full, give up the file."""
         if self._fd is None:
             return
         self._size += len(line)
-        # Keep every round, but other events only up to a limit.
+        # Above the size limit, write only rounds.
         if self._size > MOST_BYTES and b'"type":"round"' not in line[:40]:
             return
         try:
@@ -105,11 +104,11 @@ class Spool:
     def _give_up(self) -> None:
         """Stop writing.
 
-        If there is a reader, deletes the incomplete file, which is worthless. Otherwise keeps it, because its
-        rounds exist nowhere else.
+        With a reader, deletes the incomplete file, which is worthless. Otherwise keeps it, because its rounds
+        exist nowhere else.
         """
         if self._fd is not None:
-            with contextlib.suppress(OSError):  # user code may have closed the file
+            with contextlib.suppress(OSError):
                 os.close(self._fd)
             self._fd = None
         if not self.alone:
@@ -117,7 +116,7 @@ class Spool:
                 self._file.unlink()
 
     def go_on_alone(self) -> bool:
-        """Record that the reader is gone. Returns False if the run must end or cannot be saved."""
+        """Record that the reader is gone. Return False if the run must end or cannot be saved."""
         if self._fd is None or not self.finish:
             return False
         self.alone = True
@@ -128,7 +127,7 @@ class Spool:
         """Close the file of a finished run.
 
         Without a reader, the file gets its final name. A local reader deletes the file itself. A remote
-        reader has received all events by then, so the file is deleted here.
+        reader has already received all events, so this method deletes the file.
         """
         if self._fd is not None:
             os.close(self._fd)
@@ -139,6 +138,6 @@ class Spool:
                 self._file.unlink(missing_ok=True)
 
     def _rename(self, suffix: str) -> None:
-        # If renaming fails, the old name is harmless, because the Hello in the file identifies the writer.
+        # If renaming fails, the file remains usable, because its Hello identifies the writer.
         with contextlib.suppress(OSError):
             self._file = self._file.rename(self._file.with_suffix(suffix))

@@ -1,4 +1,4 @@
-"""Repairs unusual standard streams and screen sizes before anything else runs."""
+"""Repairs unusual standard streams and screen sizes at startup."""
 
 import io
 import os
@@ -9,10 +9,10 @@ LARGEST_SCREEN = 2_000
 
 
 def repair_streams() -> None:
-    """Open closed streams, buffer unbuffered ones, and ignore impossible screen sizes.
+    """Open closed streams, buffer unbuffered streams, and ignore impossible screen sizes.
 
-    Services and cron jobs may start a program with closed streams. Python sets such streams to None, and the
-    next file that is opened would become the standard output.
+    Services and cron jobs may start a program with closed streams. Python sets these to None, and the next
+    opened file would become the standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -23,18 +23,18 @@ def repair_streams() -> None:
             if nowhere > number:
                 os.dup2(nowhere, number)
                 os.close(nowhere)
-            os.set_inheritable(number, True)  # the program that replaces `tuilab worker` needs it
+            os.set_inheritable(number, True)  # the program that replaces `tuilab worker` inherits it
         if getattr(sys, name) is None:
             stream = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
     raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # with `python -u`, a partly written line counts as written
+    if isinstance(raw, io.RawIOBase):  # `python -u` treats a partly written line as written
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # the encoding, such as Latin-1, may lack some characters
+            text.reconfigure(errors="replace")  # the encoding may lack some characters, as Latin-1 does
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

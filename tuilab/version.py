@@ -1,4 +1,4 @@
-"""The version of tuilab, and the folder that holds its modules."""
+"""The version of tuilab, and the folder of its modules."""
 
 from pathlib import Path
 
