@@ -60,7 +60,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of the 95% interval."""
         return half_of(self.ci95_s)
 
 
@@ -68,8 +67,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds per call. In an event from a worker, the time of the unprofiled calls next to the profile; in a
-    result, the arm's median.
+    """Seconds per call. In a worker's event: measured without the profiler, close to the profiled calls. In a
+    result: the arm's median.
     """
     parts: tuple[Part, ...]
     """The parts in the order of `ORDER`, without parts that take no time."""
@@ -81,11 +80,10 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Why a part is unknown, or another remark."""
 
     def seconds(self, *phases: str) -> float:
-        """Return the total seconds of these phases."""
         return sum(part.seconds for part in self.parts if part.phase in phases)
 
     def share(self, *phases: str) -> float:
-        """Return the total share (0 … 1) of these phases in a call."""
+        """Return the share (0 … 1) of a call that these phases take together."""
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
@@ -104,6 +102,5 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def in_order(phases: dict[str, float]) -> list[str]:
-    """Return the phase names in the order of a call."""
     own = [name for name in phases if name not in ORDER and name != NOT_KNOWN]
     return [name for name in (*ORDER, *own, NOT_KNOWN) if name in phases]

@@ -19,12 +19,10 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The public API of one TensorFlow version."""
-
     version: str
     """TensorFlow version, such as `2.21.0`."""
     keras: str = ""
-    """Version of the Keras under `tf.keras`."""
+    """Version of Keras, as used by `tf.keras`."""
     names: tuple[str, ...]
     """Dotted, sorted names as written after `import tensorflow as tf` (`tf.signal.stft`,
     `tf.data.Dataset.map`) or `import keras` (`keras.saving`). For a module or class, its public members are
@@ -35,8 +33,8 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     A name without a signature accepts any arguments."""
     modules: tuple[str, ...] = ()
-    """Dotted names of the installed package's modules (`tensorflow.python.ops.math_ops`), including private
-    ones and the names that its packages import.
+    """Dotted names of TensorFlow's modules (`tensorflow.python.ops.math_ops`), including private modules and
+    the names that its packages import.
     """
     renames: dict[str, str] = {}
     """TensorFlow's own map from version 1 names to version 2 names."""

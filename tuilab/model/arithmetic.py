@@ -46,7 +46,6 @@ class Shaped:
         return next(iter((*self.made, *self.given)), "")
 
     def get(self, name: str, otherwise: Any = None) -> Any:
-        """Return an attribute of the op, or `otherwise` if the op does not have it."""
         try:
             found = self.attribute(name)
         except (ValueError, KeyError):
@@ -194,7 +193,8 @@ def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """Count the operations of one step of a cell: the gates' products and a few functions of each unit.
+    """Count the operations of one time step of a recurrent cell: the gates' products and a few functions of
+    each unit.
 
     The weight matrix has a row per input and unit, and a column per gate and unit.
     """
@@ -214,7 +214,7 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
 
 
 def _cudnn(op: Shaped) -> float:
-    """Count two operations for each weight, step and example."""
+    """Count two operations for each weight, time step and example."""
     x, weights = _known_shape(op.inputs, 0), _size(_known_shape(op.inputs, 3))
     return 2.0 * weights * math.prod(x[:2])
 

@@ -25,7 +25,7 @@ def family(device: str) -> str:
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Device × mode × input location × dtype × the workload's own variant."""
+    """One variant of a scenario: a device, mode, input location, dtype, and the workload's own variant."""
 
     device: str
     """The requested device: `CPU:0` or `GPU:n`. The device that actually computes is observed later."""

@@ -4,12 +4,14 @@ import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A run's fastest arm and its lead. rounds: number of rounds when this summary was made; if the run has
-    more rounds by now, the summary is outdated. fastest, next: labels of arms; "" if not measured. `next` is
-    the fastest arm on the other kind of device, if one was measured. median_s: seconds per call of the
-    fastest. ratio, low, high: time of `next` divided by that of `fastest`, paired by round, with its 95%
-    interval; below 1 if the rounds contradict the medians. swept: the parameters of a sweep, such as
-    "samples, frame length", or "". sizes: their measured range, such as "256 to 1M samples", or "".
+    """A run's fastest arm and its lead.
+
+    rounds: number of rounds when this summary was made; if the run has more by now, the summary is outdated.
+    fastest, next: labels of arms, "" if not measured; `next` is the fastest arm on the other kind of device.
+    median_s: seconds per call of `fastest`. ratio, low, high: time of `next` divided by that of `fastest`,
+    paired by round, with its 95% interval; it is below 1 if the rounds contradict the medians. swept: the
+    swept parameters, such as "samples, frame length", or "". sizes: their measured range, such as "256 to 1M
+    samples", or "".
     """
 
     rounds: int
@@ -24,5 +26,4 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def leads(self) -> bool:
-        """Return True if the fastest arm's lead exceeds the noise."""
         return self.low is not None and self.high is not None and self.low > 1

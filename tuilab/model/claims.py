@@ -52,7 +52,7 @@ class KernelFor(_Condition, frozen=True, kw_only=True, tag="kernel-for"):
     """This TensorFlow build has (or, with `exists` false, lacks) a kernel of `op` for `dtype` on `device`."""
 
     op: str
-    """Op type."""
+    """Op type, such as `MatMul`."""
     dtype: str
     """The dtype, such as `float64`."""
     device: str = "GPU"
@@ -170,7 +170,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def about_gpu(self) -> bool:
-        """True if the claim is marked as about a GPU, or its condition names one."""
         return self.gpu or self.when.about_gpu
 
 
@@ -180,7 +179,9 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     """The claim's text."""
     verdict: VerdictWord
-    """`confirmed`, `refuted`, `undecided` or `untestable`."""
+    """`confirmed`, `refuted`, `undecided`, `untestable`, or `impossible` (by computed bounds, no GPU could
+    meet the condition).
+    """
     evidence: str
     """One sentence with numbers."""
     host: str = ""

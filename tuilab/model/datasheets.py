@@ -30,9 +30,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     """One GPU. A missing peak, size or cost is unknown and never limits a bound."""
 
     name: str
-    """The common name: `H100`."""
     family: str
-    """GPU family, such as `Hopper`."""
     vector: dict[str, Rating]
     """FLOP/s by dtype without tensor cores."""
     tensor: dict[str, Rating]
@@ -61,9 +59,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """Return the smallest published kernel launch time in seconds, for this GPU family or else for any
-        family.
-        """
+        """The smallest published kernel launch time in seconds, for this GPU family or else for any."""
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 
 
@@ -74,7 +70,7 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
     """For a GeForce card: the rated clock and the highest clock in MHz, and the source."""
 
     def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
-        """Scale the peaks to the highest clock."""
+        """Return the peaks scaled to the highest clock."""
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost
@@ -145,7 +141,7 @@ def sheet(name: str) -> DataSheet:
 
 
 def name_of(found: DataSheet) -> str:
-    """Return a data sheet's name in the table, such as `rtx4090`."""
+    """Return the data sheet's key in the table, such as `rtx4090`."""
     return next((name for name, each in SHEETS.items() if each is found), _plain(found.name))
 
 

@@ -17,7 +17,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     python: str
     """Path of the interpreter; links are not followed."""
     folder: str
-    """Folder of the environment."""
     variables: dict[str, str] = {}
     """Extra environment variables for its workers."""
 

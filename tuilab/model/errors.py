@@ -19,7 +19,7 @@ class InputError(ValueError):
         self.where = where
         self.value = value
         self.expected = expected
-        # The file name or key may come from someone else.
+        # Sanitize: the file name or key may come from someone else.
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 

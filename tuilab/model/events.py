@@ -188,14 +188,14 @@ class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
 
 
 class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
-    """The current stage of the run. `total` is 0 if its length is unknown."""
+    """The current stage of the run. `total` is 0 if the stage's length is unknown."""
 
     stage: str
     """The stage, in words."""
     done: Seconds = 0.0
-    """The completed part, in `unit`."""
+    """The completed amount, in `unit`."""
     total: Seconds = 0.0
-    """The whole length, in `unit`; 0 if unknown."""
+    """The total amount, in `unit`; 0 if unknown."""
     unit: str = ""
     """Unit of `done` and `total`: `s`, `share`, or the name of the counted things."""
     arm: str = ""
@@ -226,13 +226,13 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
     arm: str
     point: Count
     first_s: Seconds
-    """Seconds of the first call: tracing, optimising and compiling included."""
+    """Seconds of the first call, including tracing, optimising and compiling."""
     second_s: Seconds
     """Seconds of the second call."""
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
-    """Warm-up blocks of an arm at one point, in order. They are shown but not counted."""
+    """Warm-up blocks of an arm at one point, in order. They are shown but excluded from all figures."""
 
     arm: str
     point: Count
@@ -305,8 +305,8 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     """The load from other processes during a round, or during consecutive rounds of a quarter of a second."""
 
     first: Count
-    """Index of the first round, from 0: among the process's rounds in an event, among the run's in a run's
-    state.
+    """Index of the first round, from 0. In an event, it counts the rounds of the process; in a run's state,
+    the rounds of the run.
     """
     rounds: Count
     """Number of rounds."""
@@ -328,7 +328,7 @@ class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
     arm: str
     point: Count
     account: Account
-    """The split time of the calls next to the profile, not yet scaled to the arm's median."""
+    """The account of unprofiled calls made close to the profile, not yet scaled to the arm's median."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

@@ -46,8 +46,8 @@ def expand_on(
 ) -> tuple[Arm, ...]:
     """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
 
-    If no host has a device of a requested kind, each host gets an arm for it anyway; otherwise, only the
-    hosts that have one do.
+    If no host has a device of a requested kind, each host gets an arm for it anyway. Otherwise, only hosts
+    with such a device get one.
     """
     every = [
         msgspec.structs.replace(arm, host=host)

@@ -43,7 +43,6 @@ _READ = "a readable file"
 
 
 def printable_path(path: Path | str) -> str:
-    """Return a path that is safe to print."""
     return sanitize_line(str(path), 300)
 
 
@@ -170,7 +169,6 @@ def _is_database(file: Path) -> bool:
 
 _DATABASE = b"SQLite format 3\0"
 _LEFT = re.compile(r"[0-9a-f]{8}\.part")
-"""Suffix of an unfinished file."""
 
 
 def _beginning(target: Path) -> str:
@@ -181,7 +179,7 @@ def _beginning(target: Path) -> str:
 def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     """Create a temporary file next to the target.
 
-    Its lock shows other processes that its writer is still alive.
+    It is locked, so other processes know that its writer is still alive.
     """
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")

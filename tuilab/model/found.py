@@ -37,7 +37,6 @@ class Found(msgspec.Struct, frozen=True):
 
 
 def at_least(severity: Severity, least: Severity) -> bool:
-    """Return True if a severity is at least that high."""
     return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 

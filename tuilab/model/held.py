@@ -30,13 +30,11 @@ def identity(path: Path) -> Identity | None:
 
 
 def hold(file: Identity) -> None:
-    """Increment the number of connections to this database."""
     with _lock:
         _held[file] += 1
 
 
 def release(file: Identity) -> None:
-    """Decrement the number of connections to this database."""
     with _lock:
         _held[file] -= 1
         if _held[file] <= 0:

@@ -66,14 +66,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def gpus(self) -> tuple[Device, ...]:
-        """The GPUs that TensorFlow lists."""
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
 
     @property
     def emulated(self) -> bool:
-        """True if one of its GPUs is emulated in software. All texts about such a machine contain
-        `EMULATED`.
-        """
+        """True if one of its GPUs is emulated in software."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
@@ -90,7 +87,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def gpu_models(self) -> tuple[str, ...]:
-        """The fixed properties of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
+        """The fixed properties of the GPUs, without free memory: `GPU:0 NVIDIA H100 9.0`."""
         return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
 
     @property

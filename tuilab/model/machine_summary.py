@@ -18,7 +18,7 @@ class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The main crossover of a sweep on that machine: `a` overtakes `b` at a size."""
+    """The main crossover of a sweep on one machine: `a` overtakes `b` at a size."""
 
     axis: str
     a: str
@@ -30,15 +30,12 @@ class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One machine's results in a run."""
-
     run: str
     at: str
     preset: str
     machine: str
-    """The machine's own name."""
     origin: str
-    """Its ssh or fleet name; "" for the lab's machine."""
+    """The machine's ssh or fleet name; "" for the lab's machine."""
     cpu: str
     gpus: tuple[str, ...]
     tensorflow: str
@@ -51,7 +48,7 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     on_gpu: Best | None = None
     crossed: Crossed | None = None
     claims: str = ""
-    """A digest of the claims' texts."""
+    """A digest of the claims' texts, to detect changed claims."""
     verdicts: tuple[VerdictWord, ...] = ()
     """The verdict of each claim, in order."""
     disturbed: str = ""

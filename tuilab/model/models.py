@@ -104,8 +104,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     layers_of: str = ""
     """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses them."""
     layers_note: str = ""
-    """Why there are no layers, or a note that the profiled calls were faster or slower than the run's; else
-    "".
+    """Why there are no layers, or a note that the profiled calls were faster or slower than the run's own
+    calls; "" otherwise.
     """
 
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 in_utc = False
-"""True if this process shows UTC."""
 
 
 def when(at: str, *, seconds: bool = False) -> str:

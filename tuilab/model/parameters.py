@@ -51,7 +51,7 @@ class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
 
 
 class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
-    """One of a few words."""
+    """One of a fixed set of words."""
 
     default: str
     options: tuple[str, ...]
@@ -93,7 +93,7 @@ def is_numeric(parameter: Parameter) -> bool:
 
 
 def expectation(parameter: Parameter) -> str:
-    """Describe the allowed values in words."""
+    """Return the allowed values in words, for error messages."""
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     if isinstance(parameter, Boolean):
@@ -107,7 +107,7 @@ def expectation(parameter: Parameter) -> str:
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
-    """Return `value` if allowed; else raise InputError with parameter, value and allowed values."""
+    """Return the value if it is allowed, else raise InputError."""
     ok = False
     if isinstance(parameter, Choice):
         ok = isinstance(value, str) and value in parameter.options
@@ -123,7 +123,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """Parse and check a typed value."""
+    """Convert text typed by the user to a value. Raises InputError."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -142,12 +142,11 @@ def parse_value(parameter: Parameter, text: str) -> Value:
 
 
 def defaults(parameters: Sequence[Parameter]) -> Values:
-    """Return the default of each parameter."""
     return {p.name: p.default for p in parameters}
 
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
-    """Return the nearest allowed whole number."""
+    """Return the allowed whole number closest to `value`."""
     if isinstance(parameter, LogInteger):
         whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
         return min(parameter.high, max(parameter.low, whole * parameter.multiple))

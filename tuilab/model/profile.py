@@ -9,11 +9,11 @@ from tuilab.model.arms import Arm
 from tuilab.model.scenario import Scenario
 
 Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "python"]
-"""Kind of a timeline event. An account has coarser phases (`model.account`)."""
+"""Kind of a timeline event. The phases of an account are coarser (`model.account`)."""
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `profile`: one arm of a scenario, and the approximate seconds to run it."""
+    """The body of the request `profile`: one arm of a scenario, and the approximate seconds to run it."""
 
     scenario: Scenario
     arm: Arm
@@ -55,7 +55,9 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     device: str
     phase: Phase
-    """`compute`, `copy`, or `input` for ops of the input pipeline, which run in parallel (seconds 0)."""
+    """`compute`, `copy`, or `input` for ops of the input pipeline, which run in parallel and take 0
+    `seconds`.
+    """
     count: float
     """Executions per call."""
     seconds: float
@@ -94,7 +96,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     step_s: float
     """Mean seconds from one profiled call to the next."""
     measured_s: float
-    """Seconds per call, measured without the profiler in blocks nearby."""
+    """Seconds per call without the profiler, timed shortly before or after the profiled calls."""
     ops_s: float
     """Sum of the ops' seconds."""
     rest: str
@@ -121,6 +123,6 @@ class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
     """One file of a TensorBoard log folder."""
 
     path: str
-    """The file's path in that folder."""
+    """Path within the log folder."""
     data: bytes
-    """The file's content, in Base64 in JSON."""
+    """Content of the file, Base64 in JSON."""

@@ -54,7 +54,7 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: whether the user's code, rather than a library, defines it."""
+    """A tf.function that was called. own: True if the user's code defines it, False if a library does."""
 
     number: int
     name: str
@@ -104,8 +104,8 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     seconds.
     """
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """Stacks of the user's lines, outermost first, from which the thread that runs the steps ran an eager op;
-    count.
+    """(stack, count) pairs. A stack is the user's lines, outermost first, from which the thread that runs the
+    steps ran an eager op.
     """
     iterators: int = 0
     """Total number of dataset iterations started."""
@@ -137,7 +137,6 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     policy: str = ""
     floatx: str = ""
     files: tuple[str, ...] = ()
-    """The user's source files."""
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +176,6 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     """Each node's inputs and outputs as [shape, dtype], and its attributes; empty if the program has a GPU.
     """
     layers: tuple[str, ...] = ()
-    """Names of the Keras layers in the function."""
     recurrent: tuple[tuple[str, str, str], ...] = ()
     """LSTM and GRU layers whose settings exclude cuDNN: name, class, settings."""
 

@@ -52,7 +52,6 @@ def significant(value: float, digits: int) -> str:
 
 
 def _rounded(value: float, digits: int) -> tuple[float, int]:
-    """Return `value` rounded to that many significant digits, and its number of decimals."""
     if value == 0 or not math.isfinite(value):
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -119,7 +118,6 @@ def as_shown(value: float, half_width: float | None = None) -> float:
 
 
 def half_of(ends: tuple[float, float] | None) -> float | None:
-    """Return half the length of an interval."""
     return (ends[1] - ends[0]) / 2 if ends else None
 
 

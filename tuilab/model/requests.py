@@ -41,7 +41,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     seed: int | None = None
     """Seed for the random order of arms; None for a random seed."""
     worker: int = 0
-    """Index of this worker among several fresh ones, for `publish`."""
+    """Index of this worker among the fresh workers of a `publish` run."""
     zygote: int | None = None
     """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False

@@ -57,7 +57,9 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     of: str = ""
     """What the intervals cover: `within this process and minute`, `over 5 processes, …`."""
     alike: str = ""
-    """The range of runs with the same settings on this machine, in a sentence; "" if there are too few."""
+    """The range of medians from runs with the same settings on this machine, in a sentence; "" if there are
+    too few runs.
+    """
 
 
 class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +127,6 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of the median's 95% interval."""
         return half_of(self.ci95_s)
 
     @property
@@ -209,7 +210,6 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of the median's 95% interval."""
         return half_of(self.ci95_s)
 
 

@@ -76,7 +76,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     host_s: float = 0.0
     """Host processor seconds per call that are needed whatever the device, such as preparing images."""
     host_parallel: bool = False
-    """True if the host can spread that time over its processors."""
+    """True if the host can spread `host_s` over its processors."""
     host_only: bool = False
     """True if a library on the host does all the work during the call (zlib), whatever the device."""
     host_feeds: bool = False
@@ -173,8 +173,9 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sync_s: float
     """Seconds of one synchronisation when no work is pending."""
     others: float = 0.0
-    """Share of the processors (0 … 1) that other processes used meanwhile. With a large share, the roofs may
-    be too low."""
+    """Share of the processors (0 … 1) that other processes used during the measurement. If it is large, the
+    roofs may be too low.
+    """
     devices: dict[str, DeviceRoofs] = {}
     """Roofs by TensorFlow's device name, `CPU:0`."""
     least: float | None = None
@@ -273,11 +274,14 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     measured_s: float | None = None
     """Median seconds of the fastest CPU arm of the same variant and dtype; None if none was measured."""
     at_most: float | None = None
-    """Upper bound of the speedup over that arm; below 1, the GPU cannot win. None if unknown."""
+    """Upper bound of the speedup over the arm of `measured_s`; below 1, the GPU cannot win. None if unknown.
+    """
     expected_s: tuple[float, float] | None = None
-    """Expected seconds, from published timings and their bounds."""
+    """Expected seconds (low, high): each term of the bound, scaled by the efficiency that published timings
+    reached.
+    """
     expected: tuple[float, float] | None = None
-    """The resulting speedups, smaller one first."""
+    """The speedups that follow from `expected_s`, smaller first."""
     busy: tuple[float, float] | None = None
     """Two values of `at_most`: one with the launch time as measured on this busy host, one with a launch time
     of zero. None if the launch time was measured on an idle host.

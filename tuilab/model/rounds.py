@@ -27,7 +27,7 @@ class Rounds:
     count: int
     cells: tuple[CellRounds, ...]
     canaries: "array[float]"
-    """Seconds, for rounds that have a canary."""
+    """Seconds of the canary (a small fixed workload), for rounds that have one."""
     repeated: int
     timed_s: float
     """Total seconds inside timed blocks, from the start of the run to the end of these rounds."""

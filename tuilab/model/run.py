@@ -61,9 +61,7 @@ class ArmSamples:
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
-    """The smallest sample."""
     slowest: float = -inf
-    """The largest sample."""
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
@@ -74,7 +72,7 @@ class ArmSamples:
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """The split time of the calls next to the profile; `analysis` scales it to the median."""
+    """The account of unprofiled calls made close to the profile; `analysis` scales it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -93,12 +91,9 @@ class ArmSamples:
 
 @dataclass
 class ArmState:
-    """One arm over all points."""
-
     arm: Arm
     label: str
     status: Status | None = None
-    """The arm's status; None until it is known."""
     device: str | None = None
     reason: str = ""
     detail: str = ""
@@ -108,21 +103,19 @@ class ArmState:
     """Placed ops by point, as reported by the process whose number is in `placed_in` (the first is 1)."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
-    """Work of one call, by point."""
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
-    """For a model, the work of each layer, by point."""
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the arm's samples at that point. Creates an empty entry if there is none."""
+        """Return the arm's samples at that point. Adds an empty entry if there is none."""
         return self.cells.setdefault(point, ArmSamples())
 
 
 @dataclass
 class RunState:
-    """All that is known about one run.
+    """The known facts about one run.
 
     `apply` folds in an event and returns whether it belongs to the run.
     """
@@ -140,9 +133,8 @@ class RunState:
     roofs: dict[str, Roofs] = field(default_factory=dict)
     """Each machine's roofs, by `Machine.key`."""
     model: ModelInfo | None = None
-    """The content of a model file."""
     alike: RunsAlike | None = None
-    """The range of runs with the same settings on this machine."""
+    """The range of medians from runs with the same settings on this machine."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -157,7 +149,7 @@ class RunState:
     process_points: tuple[int, ...] = ()
     """Sweep points that a further process measures; () for all points."""
     process_begun: set[int] = field(default_factory=set)
-    """Points about which the latest process has reported something."""
+    """Points for which the latest process has reported something."""
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
@@ -173,7 +165,6 @@ class RunState:
 
     @property
     def running(self) -> bool:
-        """True from the start of the run to its end."""
         return bool(self.run) and self.status is None
 
     def apply(self, event: Event) -> bool:
@@ -201,7 +192,7 @@ class RunState:
         self.budget, self.machine, self.at = event.budget, event.machine, event.at
         self.sweep, self.points, self.workers = event.sweep, list(event.points), 1
         hosts = {arm.host for arm in event.arms} or {""}
-        # Each of several hosts reports its own machine.
+        # With several hosts, each reports its own machine.
         self.machines = {hosts.pop(): event.machine} if len(hosts) == 1 else {}
         for arm, label in zip(event.arms, labels(event.arms), strict=True):
             self.arms[arm.id] = ArmState(arm, label)

@@ -56,11 +56,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every parameter that the axis sets, `parameter` first."""
+        """All parameters that the axis sets, `parameter` first."""
         return (self.parameter, *self.also)
 
     def at(self, value: int) -> dict[str, int]:
-        """Return the values of its parameters at one point of the sweep."""
         return dict.fromkeys(self.names, value)
 
 

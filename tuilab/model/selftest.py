@@ -6,8 +6,6 @@ import msgspec
 
 
 class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The request for a self-test."""
-
     long: bool = False
     """True to repeat the checks more often, for figures to be published."""
     seed: int = 1
@@ -16,13 +14,10 @@ class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one check."""
-
     more: ClassVar[bool] = True
 
     name: str
     figure: float | None
-    """The measured figure; None if there is none."""
     limit: str
     """The limit for the figure, in words."""
     passed: bool
@@ -31,8 +26,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Summary at the end of a self-test."""
-
     more: ClassVar[bool] = False
 
     passed: bool

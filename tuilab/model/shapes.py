@@ -137,7 +137,7 @@ def _number(text: str, words: str | None) -> float | None:
 
 
 def text_of(argument: Argument) -> str:
-    """Format the argument in the syntax of `parse`."""
+    """Return the argument in the syntax of `parse`."""
     if isinstance(argument, Constant):
         return f"{argument.name}={argument.value!r}"
     sizes = ",".join(

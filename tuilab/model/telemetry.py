@@ -102,7 +102,7 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
     use: float | None = None
     """Busy share of all logical CPUs."""
     per_core: tuple[float, ...] = ()
-    """Busy share of each core; None in the first sample."""
+    """Busy share of each core; empty in the first sample."""
     steal: float | None = None
     """Share of time that the hypervisor gave to other machines."""
     frequency_hz: float | None = None

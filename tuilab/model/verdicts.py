@@ -7,8 +7,6 @@ EMULATED = "EMULATED"
 
 
 class Look(NamedTuple):
-    """Mark and word for one verdict."""
-
     mark: str
     tone: str
     """Color role of the theme, as in Textual's `$text-…` variables."""

@@ -50,5 +50,4 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The parameter for the number of devices that an arm uses; "" if none."""
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter with that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
