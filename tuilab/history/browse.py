@@ -49,7 +49,6 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def run(self) -> str:
-        """The id of the run."""
         return self.line.run
 
     @property
@@ -92,13 +91,12 @@ def page(
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """Return the list entry of one run; None if the run is missing or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
-    """Return the runs last pinned as ghost and as baseline."""
-    # Otherwise, the query planner would scan every run that is not deleted.
+    """Return the latest of the runs that are pinned as ghost or baseline."""
+    # Name the index, because the query planner would scan every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
     return _entries(store, query, (limit,))
@@ -161,7 +159,7 @@ def _parameters(scenario: Any) -> dict[str, Value]:
 
 
 def _current_summary(brief: Any, rounds: int) -> Brief | None:
-    """Return the saved summary; None if the run has gained rounds since."""
+    """Return the saved summary; None if it is missing, unreadable, or made before the run's last round."""
     if not brief:
         return None
     try:

@@ -40,22 +40,16 @@ class Damage(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a check."""
-
     runs: int = 0
     rounds: int = 0
     findings: tuple[Damage, ...] = ()
 
 
 class Repaired(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a repair."""
-
     runs: int = 0
     rounds: int = 0
     lost: tuple[Damage, ...] = ()
-    """Data that could not be recovered."""
     aside: Path | None = None
-    """The path to which the damaged file was renamed."""
 
 
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
@@ -296,7 +290,7 @@ def _check_first_page(file: Path) -> None:
 
 
 def _new_header(file: Path, page: int = 4096) -> None:
-    """Return the first hundred bytes that SQLite would write for such a file
+    """Overwrite the first 100 bytes of the file with the header that SQLite would write
     (sqlite.org/fileformat2.html).
     """
     pages = max(1, file.stat().st_size // page)
@@ -312,7 +306,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
-    """Save a run in the new store; return its number of rounds, or None if none of it is readable."""
+    """Save a run in the new store; return the number of rounds saved, or None if nothing was saved."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []

@@ -68,7 +68,7 @@ class Connection(sqlite3.Connection):
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
-        """Close the connection; closing it again does nothing.
+        """Close the connection; later calls do nothing.
 
         When the last connection of any program closes, SQLite removes the log by its name. If that name now
         belongs to another history, closing would remove a log in use, so the connection stays open until the
@@ -131,7 +131,9 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Make a new file readable only for its owner. SQLite gives its companion files the same mode."""
+    """Create the file in the body with access only for its owner; an existing file keeps its mode. SQLite
+    gives its companion files the same mode.
+    """
     if file.exists():
         yield
         return
@@ -149,7 +151,7 @@ def _as_it_is() -> Iterator[None]:
 
 
 def _text(data: bytes) -> str:
-    """Decode a stored text; any bytes are accepted."""
+    """Decode stored text; replace invalid bytes."""
     return data.decode(errors="replace")
 
 

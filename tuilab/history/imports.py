@@ -19,7 +19,7 @@ BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 def import_file(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, bool]:
-    """Add the runs of a recording to the store; return their ids, each with True if the store gained events.
+    """Add the runs of a recording to the store; return their ids, each with True if the store changed.
 
     If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
     is restored. at: called with the number of events read; if it raises, the import is cancelled and
@@ -82,7 +82,7 @@ class _Staged:
         self._lines = []
 
     def finish(self, source: str) -> bool:
-        """Write the rest of the run; return False if the store had all of it already."""
+        """Write the rest of the run, and restore it if it was deleted; return True if the store changed."""
         run = self._started.run
         hidden = not self._new and self._store.deleted(run)
         if self._new:

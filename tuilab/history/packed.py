@@ -37,7 +37,6 @@ class _Piece(msgspec.Struct, array_like=True):
     run: str
     worker: int
     count: int
-    """Number of rounds."""
     cells: list[tuple[str, int]]
     """Arm and point of each cell."""
     blocks: list[int]
@@ -177,7 +176,7 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
     """Return the array of `count` values from their byte planes. A single stored value stands for all of
-    them.
+    them. Raises Damaged.
     """
     values = array(kind)
     wide = values.itemsize

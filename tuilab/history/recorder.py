@@ -77,7 +77,7 @@ class Recorder:
             kept.empty = False
         kept.telling |= isinstance(event, e.Round) or (isinstance(event, e.Fact) and bool(event.text))
         if isinstance(event, e.Finished):
-            # The worker finished normally, but there are no figures.
+            # The worker finished normally, but reported no figures and no facts.
             nothing = event.status == "ok" and kept.started is not None and not kept.telling
             kept.ended = "failed" if nothing else event.status
             if kept.empty and kept.ended == "cancelled":
@@ -102,18 +102,16 @@ class Recorder:
         self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
 
     def conclude(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Save the answer and the summary of a finished run."""
         self._answers[run] = answer, brief
         self.flush()
 
     @property
     def waiting(self) -> int:
-        """Number of pending events."""
         return sum(len(run.waiting) for run in self._runs.values())
 
     @property
     def pending(self) -> list[str]:
-        """Runs with pending events."""
+        """Ids of the runs with pending events."""
         return [name for name, run in self._runs.items() if run.waiting]
 
     def has_all(self, run: str) -> bool:

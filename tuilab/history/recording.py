@@ -18,7 +18,6 @@ def write(file: Path, events: Iterable[e.Event]) -> None:
 
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
-    """Write encoded events without line ends; otherwise like `write`."""
     with open_atomic(file) as stream:
         stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=__version__, pid=0)))
         for line in lines:

@@ -83,7 +83,7 @@ def put_back(aside: Path, file: Path) -> None:
 
 
 def mark_recovered(aside: Path) -> Path:
-    """Mark a renamed damaged file as recovered once its runs are in the history; return its new name."""
+    """Rename a file from `set_aside` once its runs are in the history; return its path, old or new."""
     mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
     if mark is None:
         return aside
@@ -96,7 +96,7 @@ def mark_recovered(aside: Path) -> Path:
 
 
 def notices(file: Path) -> list[str]:
-    """Return messages about damaged files that were renamed and whose runs are not imported yet."""
+    """Return messages about damaged or older histories that were renamed and not imported yet."""
     file = file.resolve()
     try:
         found = [
@@ -156,7 +156,6 @@ def _locks_work(folder: Path) -> bool:
 
 
 def copy_file(file: Path, to: Path) -> None:
-    """Copy a file and sync the copy. Raises InputError and OSError."""
     with open_regular(file) as source, open_atomic(to) as target:
         shutil.copyfileobj(source, target, BLOCK)
 
@@ -188,7 +187,7 @@ def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
 
 @contextlib.contextmanager
 def alone_in(file: Path) -> Iterator[None]:
-    """Wait until no other program is renaming the history. On a file system without locks, do not wait."""
+    """Hold the lock for renaming the history. On a file system without locks, do nothing."""
     fd = None
     with contextlib.suppress(OSError):
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW

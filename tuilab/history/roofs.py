@@ -39,5 +39,4 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
 
 
 def folder() -> Path:
-    """Return the folder of the roofs, without creating it."""
     return data_folder() / "machines"

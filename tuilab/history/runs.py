@@ -57,11 +57,8 @@ the file.
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
-    """The runs that a prune would delete."""
-
     runs: tuple[str, ...] = ()
     size: int = 0
-    """Total size in bytes."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,6 @@ class Piece:
     data: Callable[[], bytes]
     """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
-    """Creates a log line about unreadable data."""
     lines: tuple[tuple[int, e.Event], ...] = ()
     """Other events between its rounds, each with the number of rounds before it."""
 
@@ -146,7 +142,6 @@ class Runs:
 
     @property
     def is_gone(self) -> bool:
-        """True if the path no longer leads to the open file, so nobody would find new data."""
         return self.connection.is_gone
 
     def use(self, connection: Connection) -> None:
@@ -155,7 +150,6 @@ class Runs:
         self.unread, self._readable = {}, False
 
     def close(self) -> None:
-        """Close the history; closing it again does nothing."""
         self.connection.close()
 
     def append(
@@ -260,7 +254,6 @@ class Runs:
         )
 
     def conclude(self, run: str, status: str, answer: str) -> None:
-        """Save how a run ended, and its answer."""
         with self.at_once():
             self.connection.execute(
                 "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
@@ -268,7 +261,6 @@ class Runs:
             self._pack(run)
 
     def end(self, run: str, status: str) -> None:
-        """Save how a run ended."""
         with self.at_once():
             self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
             self._pack(run)
@@ -285,7 +277,7 @@ class Runs:
         self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
-        """Remove the events that a cancelled import left in a run."""
+        """Remove the run that a cancelled import left hidden."""
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
 
     def keep_result(self, run: str, of: str, result: bytes) -> None:
@@ -309,7 +301,6 @@ class Runs:
             self.keep_brief(run, brief)
 
     def keep_brief(self, run: str, brief: Brief) -> None:
-        """Save the summary of a run."""
         line = msgspec.json.encode(brief).decode()
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
@@ -362,12 +353,11 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the run with that id, even if deleted; None if there is none."""
+        """Return the line of the run with that id, even if the run is deleted; None if there is none."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
     def deleted(self, run: str) -> bool:
-        """Return True if the run exists but is deleted."""
         query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).fetchone() is not None
 
@@ -419,7 +409,8 @@ class Runs:
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
         """Yield a run's events in order.
 
-        Packed rounds come as one piece, with the events between them. Unreadable data becomes a log line.
+        Consecutive packed rounds come as one piece, with the events between them. Unreadable data becomes a
+        log line.
         """
         lines = self._lines(run)
         waiting = next(lines, None)
@@ -479,7 +470,6 @@ class Runs:
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
     def came_from(self, run: str, source: str) -> None:
-        """Save the name of the file from which a run was imported."""
         self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
     def scenario(self, run: str) -> tuple[Scenario, Machine]:
@@ -490,7 +480,6 @@ class Runs:
         return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
 
     def tag(self, run: str, tag: str, on: bool = True) -> None:
-        """Add a tag to a run, or remove it."""
         if on:
             self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
         else:
@@ -499,7 +488,6 @@ class Runs:
             )
 
     def note(self, run: str, text: str) -> None:
-        """Replace a run's note."""
         self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
 
     def pin(self, run: str, as_: str) -> None:
@@ -511,7 +499,7 @@ class Runs:
         self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
-        """Restore a deleted run; return False if there is no run with that id."""
+        """Restore a deleted run; return False if there is no deleted run with that id."""
         query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).rowcount > 0
 
@@ -541,9 +529,9 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Mark these runs as deleted, which can be undone; return those that existed.
+        """Mark these runs as deleted, which can be undone; return the runs that were marked.
 
-        asked: the user named these runs, so pinned and unfinished ones are deleted too.
+        asked: the user named these runs, so pinned and unfinished runs are marked too.
         """
         which = "deleted_at IS NULL" if asked else _FREE
         named = dict.fromkeys(runs)
@@ -620,7 +608,6 @@ def _bytes(line: object) -> bytes:
 
 
 def _timed_of_line(line: bytes) -> float:
-    """Return the total seconds of the timed blocks in an unpacked round."""
     try:
         event = e.decode(line)
     except UNDECODED:
@@ -637,5 +624,4 @@ WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAS
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:
-    """Count the rounds among encoded events."""
     return sum(map(packed.is_round, lines))

@@ -4,7 +4,6 @@ import sqlite3
 from pathlib import Path
 
 VERSION = 6
-"""Version of the schema; no release had an earlier one."""
 SHAPE = """
     -- brief: the run's summary for lists (`model.brief`, as JSON), computed once. summed: the number of
     -- rounds for which the machine summaries were computed.

@@ -17,7 +17,7 @@ PLACES = {
 }
 """Names that restrict a word to some fields: `machine:gpu-07` searches only these."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""Names that search the status of a run instead of its texts: `status:failed`."""
+"""Names that search a property of a run instead of its texts: `status:failed`."""
 SHORTEST = 3
 """Minimum number of characters in a word for the substring index. Shorter words scan all texts."""
 LONGEST = 10_000
@@ -92,5 +92,4 @@ def containing(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape the special characters of a LIKE pattern."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

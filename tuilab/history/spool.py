@@ -44,7 +44,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _elsewhere(data: Path) -> Iterator[Path]:
-    """Yield files that workers saved in other folders while the history of that data folder was unusable."""
+    """Yield other folders in which workers save runs while the history of that data folder is unusable."""
     for other in other_folders(data):
         with contextlib.suppress(OSError):
             if (other / FOLDER).is_dir():
@@ -58,7 +58,7 @@ def file_in(place: str, run: str) -> str:
 
 
 def outcome(store: Store, line: RunLine) -> str:
-    """Return a sentence about an imported run whose lab had ended."""
+    """Return a sentence about the state of an imported run whose lab had exited."""
     name, rounds = line.preset or line.workload, plural(line.rounds, "round")
     if store.deleted(line.run):
         return (
@@ -152,7 +152,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
 
 
 def _clear_away(begun: Path) -> None:
-    """Delete an empty file if its writer has ended."""
+    """Delete an empty file whose writer must have ended, judged by the file's age."""
     with contextlib.suppress(OSError):
         if time.time() - begun.stat().st_mtime > BEGUN_S:
             begun.unlink()
@@ -160,7 +160,6 @@ def _clear_away(begun: Path) -> None:
 
 @contextlib.contextmanager
 def _alone_in(spool: Path) -> Iterator[bool]:
-    """Yield True; False if another program is importing the same files."""
     fd = os.open(spool / LOCK, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE)
     try:
         try:
@@ -203,7 +202,7 @@ def _other_host(file: Path, hello: e.Hello | None) -> str:
 def _process(hello: e.Hello) -> int:
     """Return the worker's process id; 0 if the worker has ended.
 
-    Another process may have the same id by now.
+    Checks the command line, because another process may have the same id by now.
     """
     import psutil
 

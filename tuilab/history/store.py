@@ -210,7 +210,7 @@ def _at(folder: Path) -> Store | str:
 
 
 def _short(words: str, folder: Path) -> str:
-    """Return the first reason, with paths removed."""
+    """Return the first of several reasons, with paths removed."""
     first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
     return first.replace(str(folder), "the data folder")
 
