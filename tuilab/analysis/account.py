@@ -50,15 +50,15 @@ def of_profile(
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
     of a call without the profiler; if None, the account keeps the profiled duration. events: number of
-    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this is
-    subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call and
-    phase from another device's own clock, which neither the profiler nor a busy host stretches. These parts
-    are kept, and the others are scaled so that the total is `plain_s`. If the unprofiled call is longer than
-    the profiled one, the excess counts as unknown, up to the device's time. own_python_s: seconds that Python
-    spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
-    TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its activity during a
-    wait is unknown. drained: True if the input buffers were empty when the calls began. Raises ValueError if
-    no call took time.
+    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this
+    is subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call
+    and phase from another device's own clock, which neither the profiler nor a busy host stretches. These
+    parts are not scaled; the others are scaled so that the total is `plain_s`. If the unprofiled call is
+    longer than the profiled one, the excess counts as unknown, up to the device's time. own_python_s:
+    seconds that Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's
+    Python time is TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its
+    activity during a wait is unknown. drained: True if the input buffers were empty when the calls began.
+    Raises ValueError if no call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -126,9 +126,7 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Keep the separately timed part of the Python time, and move the rest, which is TensorFlow's, to
-    dispatch.
-    """
+    """Move Python time that was not timed separately to dispatch, because TensorFlow spent it."""
     if not own_s or "python" not in known_parts:
         return known_parts
     python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))
@@ -154,7 +152,7 @@ def _scale_parts(
         return unknown(total_s, "the profiler recorded no events of the call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # scale all parts, because the device's exceed the call or are the only ones
+        held = {}  # scale all parts if the device's parts exceed the call or are the only ones
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
@@ -189,7 +187,6 @@ def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -
 
 
 def unknown(total_s: float, note: str) -> Account:
-    """Return an account whose parts are all unknown, for the given reason."""
     return Account(
         total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
     )

@@ -79,9 +79,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return sentences about one point of a sweep: which arm is fastest, and how the most interesting other
-    arm compares.
-    """
+    """Return sentences about one point of a sweep: the fastest arm, and a comparison with one other arm."""
     return [part for part in _of_each_kind(state, point) if part]
 
 
@@ -154,7 +152,7 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
-    """Describe the fastest arm or arms, and compare them with the most interesting other arm."""
+    """Describe the fastest arms, and compare them with one other arm."""
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
@@ -176,7 +174,6 @@ def _describe_noisy(arms: list[ArmState], point: int) -> str:
 
 
 def _too_few(arms: list[ArmState], point: int) -> str:
-    """Describe the arms that have too few rounds to compare with the fastest."""
     if not arms:
         return ""
     named = listed([name_of(arm, point) for arm in arms[:MOST_NAMED]] + ["others"] * (len(arms) > MOST_NAMED))
@@ -212,7 +209,6 @@ def _span(state: RunState, point: int, lone: ArmState | None) -> str:
 
 
 def _lead(state: RunState, ranking: Ranking, point: int) -> str:
-    """Describe the fastest arm or arms."""
     arms, tied = ranking.arms, ranking.tied
     first = name_of(arms[0], point)
     so_far = "so far " if state.running else ""
@@ -365,7 +361,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 
 def failures(state: RunState, point: int) -> str:
-    """Describe the arms that raised an error, or that could not run although there is a GPU."""
+    """Describe the failed and unavailable arms (`failed_arms`)."""
     failed = failed_arms(state, point)
     if not failed:
         return ""

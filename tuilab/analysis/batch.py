@@ -75,9 +75,7 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
 
 
 def growing(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the largest measured batch if its throughput is clearly higher than that of the next smaller
-    batch, else None.
-    """
+    """Return the largest measured batch if throughput still grows up to it (`paying` is None), else None."""
     best = _throughput(points, batch)
     if len(best) < 2 or paying(points, batch) is not None:
         return None
@@ -87,8 +85,8 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
     """Return the smallest batch at which some arm reaches 90% of the highest throughput of any arm.
 
-    Returns None if throughput is still growing: each doubling from that batch to the largest adds more than
-    10%.
+    Returns None if that batch is the largest one, or if throughput still grows: each doubling from that batch
+    to the largest adds more than about 10% on average.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -52,11 +52,11 @@ class GpuCall:
     """A call that TensorFlow on this host would launch on a GPU that is not present.
 
     host: the roofs (measured limits) of this host's processor; if None, they are unknown, and launching
-    counts as zero. slowed: True if the roofs were measured while the host was busy, so their launch cost is
-    too high. kernels: launches per call. least_s: minimum seconds of the same call on this host, for work
-    that runs on the host with any device. dispatch_s: the Python and dispatch time of the same call on this
-    host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False if neither
-    work nor launches determine the time of some op.
+    counts as zero. slowed: roofs measured while the host was busy, so that their launch cost is too high; in
+    that case, `host` is None. kernels: launches per call. least_s: minimum seconds of the same call on this
+    host, for work that runs on the host with any device. dispatch_s: the Python and dispatch time of the same
+    call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False
+    if neither work nor launches determine the time of some op.
     """
 
     work: Work
@@ -74,7 +74,6 @@ class GpuCall:
 
     @property
     def on_gpu(self) -> Work:
-        """The part of the work that a GPU can do."""
         return self.work.gpu or self.work
 
     def start_known(self, sheet: DataSheet) -> bool:
@@ -226,8 +225,8 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms to compare with a CPU arm: GPU arms of the run, or else the CPU arm
-    moved to a GPU.
+    """Return the GPU arms to compare with a CPU arm: the run's GPU arms with the same dtype, variant and
+    host, or else its CPU arms moved to a GPU.
     """
 
     def alike(arm: Arm) -> bool:
@@ -290,7 +289,6 @@ def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
 
 
 def fastest_cpu(state: RunState, point: int) -> ArmState | None:
-    """Return the fastest arm at a point that ran on a CPU."""
     return next(iter(leads(state, point)), None)
 
 
@@ -304,7 +302,7 @@ def leads(state: RunState, point: int) -> list[ArmState]:
 
 
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
-    """Return the bounds for the fastest CPU arm of each variant and dtype, with resident and copied input.
+    """Return the bounds for each of the `leads`, with resident and copied input.
 
     The bounds for the fastest arm come first.
     """
@@ -463,10 +461,10 @@ class Overtaking:
 
 
 def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
-    """Return a GPU's bounds along the axis of a sweep; None unless the run sweeps one axis, or if no bound is
-    known.
+    """Return a GPU's bounds along the axis of a sweep.
 
-    Also returns None if the host was too busy at any size.
+    Returns None unless the run sweeps exactly one axis, if no bound is known, or if the host was too busy at
+    any size.
     """
     names = axes(state)
     if len(names) != 1:

@@ -28,12 +28,12 @@ def article(sheet: DataSheet) -> str:
 
 
 def every_card() -> str:
-    """Return the phrase that names every GPU of the table, as the subject of a sentence."""
+    """Return `none of the N NVIDIA cards that tuilab knows`, the subject of a sentence."""
     return f"none of the {len(SHEETS)} NVIDIA cards that tuilab knows"
 
 
 def parts_words(bound: GpuBound) -> str:
-    """Return the bound's time and the part of it spent on copies, such as `31 µs (24 µs of it copies)`."""
+    """Return the bound's time and the part that limits it, such as `31 µs (24 µs of it copies)`."""
     launches = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
     name = launches if bound.limited_by == "launches" else _limit(bound)
     parts = {
@@ -179,7 +179,6 @@ def _limit(bound: GpuBound) -> str:
 
 
 def _stays(bound: GpuBound) -> str:
-    """Name the ops that stay on the CPU."""
     if not bound.stays:
         return ""
     ops = [stay.op for stay in sorted(bound.stays, key=lambda stay: -(stay.seconds or 0.0))]

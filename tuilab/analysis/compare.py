@@ -132,7 +132,6 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 
 def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Compare the arms that differ only in their device."""
     pairs = (
         (arm, other)
         for arm in first.arms.values()
@@ -236,8 +235,8 @@ def disturbed(state: RunState) -> list[str]:
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An arm in one run: its median and 95% interval in seconds per call.
 
-    ratio: its median over that of the base run; low, high: bounds; differs: as in `ArmComparison`.
-    These are None in the base run itself, and if the arm has no interval.
+    ratio: its median over that of the base run; low, high: the ratio's bounds. All three are None in the base
+    run itself, and if either median has no interval. differs: as in `ArmComparison`.
     """
 
     median_s: float
@@ -343,7 +342,6 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
 
 
 def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a run's differences from the base run, and its disturbances."""
     differing = [] if state is base else [*_nowhere(base, state, names), *unlike(base, state, names)]
     return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)), *_emulated(state))
 

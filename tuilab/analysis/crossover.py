@@ -123,7 +123,6 @@ def _by_process(
 
 @remembered
 def _paired(a: _ByRound, b: _ByRound) -> tuple[tuple[float, ...], float]:
-    """Return the log ratios and their autocorrelation."""
     logs = tuple(log_ratios(dict(a), dict(b)))
     return logs, rank_autocorrelation(logs)
 
@@ -165,7 +164,7 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
-    """Return True if the lead changes at one size and changes back at the next."""
+    """Return True if the lead changes at one size and back at the next."""
     runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
     return any(length < 2 for length in runs[1:-1])
 

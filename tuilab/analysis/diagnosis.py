@@ -44,7 +44,7 @@ LONGEST_LAUNCH_S = 1e-3
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""Minimum speedup from a change for the change to be advised, if the run's own arms show the speedup."""
+"""A change is not advised if the run's own arms show that it speeds up the call by less than this factor."""
 NEAR_ROOF = 0.6
 """If an arm reaches at least this share of the roof, the device is close to its limit, so more work per call
 is not advised.
@@ -52,7 +52,7 @@ is not advised.
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
-    """Return all findings at the run's headline point, most severe first."""
+    """Return the run's findings at its headline point, most severe first."""
     point = summary_point(state)
     arms = measured(state, point)
     found: list[Diagnosis] = []
@@ -163,7 +163,6 @@ LARGER = "Give each call more work: a larger batch."
 
 
 def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
-    """Return True if the device is already close to its limit."""
     found = reach(state, arm, point)
     return found is not None and found.share is not None and found.share >= NEAR_ROOF
 
@@ -351,7 +350,9 @@ def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return the ops that run on the host, grouped by reason, largest group first."""
+    """Return the ops that run on the host, grouped by reason. Groups with a remedy come first, then larger
+    groups before smaller ones.
+    """
     groups: dict[str, list[Node]] = {}
     for node in ops_of(nodes):
         if node.on_host:
@@ -384,7 +385,6 @@ For example, kernels in host memory handle shapes and indices, and a pipeline be
 
 
 def _remedy(group: Sequence[Node]) -> str:
-    """Return how to move a group's ops to the GPU; "" if this is not needed."""
     ops = {node.op for node in group}
     if ops <= ITERATORS:
         return ""

@@ -50,7 +50,6 @@ def pairs(state: RunState, point: int) -> tuple[EnvironmentPair, ...]:
 
 
 def sentences(state: RunState, point: int) -> list[str]:
-    """Return the sentences about the pairs, for the answer."""
     lines = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if lines and state.workers < 2:
         # Processes differ in speed, so if each environment had a single process, the environment may not be
@@ -77,7 +76,6 @@ def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
 
 
 def _pair_arms(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmState]]:
-    """Yield pairs of arms that differ only in their environment."""
     others = {_bare(arm): arm for arm in state.arms.values() if arm.arm.host == b}
     for arm in state.arms.values():
         other = others.get(_bare(arm))
@@ -86,7 +84,6 @@ def _pair_arms(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmS
 
 
 def _bare(arm: ArmState) -> Arm:
-    """Return the arm with its host removed."""
     return msgspec.structs.replace(arm.arm, host="")
 
 

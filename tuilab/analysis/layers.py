@@ -83,7 +83,6 @@ def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
 
 
 def is_precise(layer: Layer) -> bool:
-    """Return True if the layer's share is known within ±10 percentage points."""
     low, high = layer.share_range or (layer.share, layer.share)
     return high - low <= 2 * SHARE_PRECISION
 
@@ -116,7 +115,9 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Return why there are no layers and how to get them; "" if no call was profiled."""
+    """Return why there are no layers and how to get them; "" if no call was profiled or the reason is
+    unknown.
+    """
     looked = [(arm, account) for arm in arms if (account := _profiled_account(arm, point)) is not None]
     if not looked:
         return ""
@@ -137,7 +138,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
 
 
 def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
-    """Return the roof that the layer is closer to, or `compute` if it is close to neither."""
+    """Return the roof that the layer is closer to; `compute` if it is close to neither."""
     if least is None or took_s <= 0:
         return "not known"
     if least.work_s < LITTLE * took_s:

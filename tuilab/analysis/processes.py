@@ -47,7 +47,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
     (`statistics.rank_of_low_end`), which assumes no particular distribution. On a disturbed machine the
     distribution is skewed or has two levels, and the mean of the logs is not its median. With three to five,
     even the full range would not achieve 95%, so a t interval on their logs is used. With two processes that
-    differ, the interval spans both medians, but a third process may be outside it.
+    differ, the interval spans the intervals of both, but a third process may be outside it.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -202,7 +202,6 @@ def _cut(cell: ArmSamples, low: int, high: int) -> slice:
 
 
 def _estimates(cell: ArmSamples) -> list[Estimate]:
-    """Return the estimate of each process with enough samples for an interval."""
     if not cell.begun:
         return []
 

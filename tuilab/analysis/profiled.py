@@ -23,7 +23,7 @@ copy time.
 
 @dataclass(frozen=True)
 class TypeTime:
-    """All ops of one type on one device, with their seconds, busy_s and count per call."""
+    """All ops of one type, device and phase, with their total count, seconds and busy_s per call."""
 
     op: str
     device: str

@@ -88,7 +88,7 @@ def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[
 
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Return True if the arm with the greater median is also slower round by round."""
+    """Return True if `arm`, which has the greater median, is also slower round by round."""
     ratio = compare(arm, first, point)
     return ratio is not None and ratio.is_slower and ratio.ratio >= LEAST
 
@@ -110,8 +110,9 @@ def copying(arm: ArmState, point: int) -> float:
 
 
 def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
-    """Return the arms that raised an error, or that could not run although there is a GPU, with status and
-    reason.
+    """Return the failed and unavailable arms, with status and reason.
+
+    Omits unavailable GPU arms if no machine of the run has a GPU.
     """
     statuses = [(arm, *arm_status(state, arm, point)) for arm in state.arms.values()]
     may = has_gpu(state)
@@ -153,11 +154,11 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
 
 
 def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and its lead over the arm of most interest to readers.
+    """Return the fastest arm, and its lead over the fastest arm on the other kind of device, or else over
+    the runner-up.
 
-    This is the fastest arm on the other kind of device, or else the runner-up. Arms that do different work
-    are never compared: uses the first kind of work that several arms did. For a sweep, uses the headline
-    point.
+    Never compares arms that do different work: uses the first kind of work that several arms did. For a
+    sweep, uses the headline point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

@@ -140,7 +140,7 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Return the same as `log_ratios`, for samples in lists with the round of each. Faster for many samples,
+    """Like `log_ratios`, for samples in lists with the round of each sample. Faster for many samples,
     because it builds no dictionaries.
 
     If a round has several samples, only the last counts. The rounds must be in ascending order.
@@ -166,7 +166,7 @@ def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[ND
 
 
 def logs(samples: Sequence[float]) -> Sequence[float]:
-    """Return the log of each positive, finite sample."""
+    """Return the log of each positive, finite sample, in order."""
     if len(samples) <= LARGE:
         return [math.log(s) for s in samples if 0 < s < math.inf]
     import numpy as np
@@ -176,7 +176,6 @@ def logs(samples: Sequence[float]) -> Sequence[float]:
 
 
 def from_location(middle: Location) -> RatioEstimate:
-    """Return the ratio for a mean log ratio."""
     half = middle.half_width()
     if half is None:
         return RatioEstimate(_exp(middle.mean), None, None, middle.n)

@@ -33,14 +33,13 @@ SINGLE_S = 20e-6
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Share of the processors. If other processes used at most this share while the peak was measured, the peak
-needs no extra margin.
+"""Minimum share of the processors that is assumed to have been free while the peak was measured. The peak is
+divided by the free share.
 """
 TOO_LATE = "the run ended before it was measured"
 
 
 def axes(state: RunState) -> tuple[str, ...]:
-    """Return the names of the parameters that the run sweeps; empty without a sweep."""
     return tuple(axis.parameter for axis in state.sweep.axes) if state.sweep else ()
 
 
@@ -265,30 +264,27 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
 
 
 def machine_of(state: RunState, arm: ArmState) -> Machine | None:
-    """Return the machine that measured the arm."""
     return state.machines.get(arm.arm.host, state.machine)
 
 
 def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
-    """Return the roofs of the machine that measured the arm, if known."""
     machine = machine_of(state, arm)
     return state.roofs.get(machine.key) if machine is not None else None
 
 
 def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | None:
-    """Return the roofs of the device on which the arm computed."""
     roofs = roofs_of(state, arm)
     return roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0") if roofs else None
 
 
 def machines(state: RunState) -> list[Machine]:
-    """Return the machines that measured, starting with the machine on which the run began."""
+    """Return the machines of the run, starting with the machine on which the run began."""
     every = [state.machine, *state.machines.values()] if state.machine is not None else []
     return list({machine: None for machine in every if machine is not None})
 
 
 def has_gpu(state: RunState) -> bool:
-    """Return True if TensorFlow listed a GPU on a machine that measured."""
+    """Return True if TensorFlow listed a GPU on any machine of the run."""
     return any(machine.gpus for machine in machines(state))
 
 
@@ -380,7 +376,6 @@ AxisValues = tuple[tuple[str, Value], ...]
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:
-    """Return the names of the parameters that any of the runs sweeps."""
     return tuple(dict.fromkeys(name for state in states for name in axes(state)))
 
 
@@ -392,7 +387,6 @@ def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
 
 
 def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
-    """Return a point's values of the named parameters."""
     return tuple((name, value_at(state, point, name)) for name in names)
 
 

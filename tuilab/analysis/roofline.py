@@ -220,7 +220,7 @@ def like(state: RunState, arm: Arm) -> list[ArmState]:
 
 
 def op_count(arm: ArmState, point: int) -> int:
-    """Return the TensorFlow ops that a call runs, as observed; 1 if not observed."""
+    """Return the number of TensorFlow ops that a call was observed to run; 1 if not observed."""
     return max(1, sum(op_counts(arm, point).values()))
 
 

@@ -145,7 +145,7 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Return the machine in a few fields. GPUs are given by their description, or else by their TensorFlow
+    """Describe the machine in a few fields. Names each GPU by its description, or else by its TensorFlow
     name.
     """
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)

@@ -12,7 +12,6 @@ from tuilab.model.run import ArmState
 
 
 def together_sentence(arm: ArmState, alone: ArmState, slowdown: RatioEstimate, point: int) -> str:
-    """Compare an arm that ran while other devices were measuring with the same arm alone."""
     apart = by_rounds(slowdown, arm, alone, point) if slowdown.differs else ""
     figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
     return f"{alone.label} while the other devices ran: {_difference(slowdown)} ({figures}{apart})."
@@ -32,7 +31,6 @@ def _difference(slowdown: RatioEstimate) -> str:
 
 
 def elsewhere_words(arm: ArmState, point: int) -> str:
-    """Describe an arm that computed on a device other than the requested one."""
     return f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
 
 

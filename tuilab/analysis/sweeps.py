@@ -56,7 +56,6 @@ class Series:
         return {arm.arm.id for arm in self.arms[size]}
 
     def everyone(self) -> list[ArmState]:
-        """Return every arm measured anywhere in the series, in a stable order."""
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
@@ -74,7 +73,6 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Return the size at which one of two arms becomes faster than the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         crossing = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -177,7 +175,7 @@ def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def are_comparable(a: ArmState, b: ArmState) -> bool:
-    """Return True if two arms differ in device and input only."""
+    """Return True if the arms have the same mode, dtype and variant."""
     return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
 
 

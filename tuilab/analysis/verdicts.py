@@ -57,7 +57,6 @@ Judgement = tuple[VerdictWord, str]
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
-    """Return the arms that match the pattern, regardless of their status."""
     return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
 
 
@@ -252,7 +251,7 @@ def share_grows(when: ShareGrows, state: RunState) -> Judgement:
 
 
 def _taking(phases: Sequence[str]) -> tuple[str, str]:
-    """Return `copying in and copying out`, with the matching verb."""
+    """Return the names of the phases and the matching verb, such as `copying in and copying out`, `take`."""
     return listed([PHASE_WORDS.get(phase, phase) for phase in phases]), "take" if len(phases) > 1 else "takes"
 
 
@@ -538,7 +537,9 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Judge a claim about two GPU arms if a host library does the work of `b` and was timed here."""
+    """Confirm that `a` is faster than `b`, both on a GPU, if a host library does the work of `b`, and `a` is
+    faster than that library even on the slowest conceivable GPU (`ceiling`); otherwise return None.
+    """
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -586,7 +587,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
-    """Judge a claim about the share of a phase if a host library does the work.
+    """Judge a claimed share of copies impossible if a host library does the work; otherwise return None.
 
     The library's time was measured here, and copies cannot be slower than the slowest link.
     """
@@ -611,12 +612,12 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
 
 
 def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
-    """Return confirmed, refuted, undecided or untestable, with the evidence in a sentence with numbers.
+    """Return the verdict, with the evidence in a sentence with numbers.
 
     undecided: an interval contains the claimed threshold, or the run has not (yet) measured the required
     figures. untestable: this machine cannot measure it (no GPU is visible, or the op or arm does not run
-    here). registry: TensorFlow's kernels, for claims about kernels if the run has no fact
-    `kernel:<Op>:<dtype>:<device>`.
+    here). impossible: see `by_bound`. registry: TensorFlow's kernels, for claims about kernels if the run has
+    no fact `kernel:<Op>:<dtype>:<device>`.
     """
     if claim.gpu and not has_gpu(state):
         return Verdict(claim.text, "untestable", no_gpu_sentence(state))
