@@ -416,7 +416,7 @@ KINDS = {
     "element-wise ops as a graph": r"chain-\d",
     "element-wise ops as one XLA program": "chain-xla",
     "small ops one by one, in eager mode": "eager",
-    "rows looked up in a table": "lookup",
+    "a table lookup": "lookup",
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }

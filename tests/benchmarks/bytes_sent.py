@@ -89,7 +89,9 @@ def moves() -> list[Row]:
             " kB",
             "from the command until the worker is ready",
         ),
-        below("bytes, step in the list of presets", cursor / 1e3, LIMIT_CURSOR / 1e3, " kB", "an arrow key"),
+        below(
+            "bytes, one step in the list of presets", cursor / 1e3, LIMIT_CURSOR / 1e3, " kB", "an arrow key"
+        ),
         below("bytes, moving the focus", focus / 1e3, LIMIT_FOCUS / 1e3, " kB", "tab"),
     ]
 

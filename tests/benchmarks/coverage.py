@@ -2,16 +2,16 @@
 
 python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # about 45 s a run
 
-Each run is `tuilab run --budget standard`, the command as a user runs it, with its own history: one process,
-then further ones forked from zygotes until there are twenty, or ± 2%. One hog per processor comes and goes
-meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for
-an idle host. FILE keeps the measurements of every process, so that runs can be added. The grand median is
-that of all processes of all runs. *One process* is the interval of a run's first process, which holds only
-for that process and minute and is labelled as such. *Reshuffled*: the same processes assigned to runs at
-random, a hundred times. If these cover the truth more often, the machine changed between runs, which no
-one-minute run can show; the share of variance between runs is given below. Half-width: the half-width as a
-share of the median; the table shows the median over the runs. *Six runs* is the range that tuilab reports
-from the sixth run with the same settings on; every six consecutive runs form such a range here.
+Each run is a user's `tuilab run --budget standard` with its own history. It measures one process, then forks
+of zygotes until there are twenty processes or the interval is within ± 2%. Meanwhile, one CPU hog per
+processor is busy for 2 s and quiet for 3 s on average; with --still, there are no hogs, and each run waits
+for an idle host. FILE stores the measurements of every process, so later runs can be added. The grand median
+is the median over all processes of all runs. *One process* is the interval of a run's first process, which
+holds only for that process and minute and is labelled as such. *Reshuffled* assigns the same processes to
+runs at random, a hundred times. If these intervals contain the grand median more often, the machine changed
+between runs, which no one-minute run can show; the share of variance between runs is given below the table.
+The half-width is a share of the median; the table shows its median over the runs. *Six runs* is the range
+that tuilab reports after six runs with the same settings; here, every six consecutive runs form such a range.
 """
 
 import math

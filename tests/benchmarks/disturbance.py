@@ -3,14 +3,15 @@ worker.
 
   python -m tests.benchmarks.disturbance [pairs] [--write]
 
-One worker process measures everything, to exclude differences between processes. With the screen: the real
-app in a 120 × 40 pseudo-terminal, after pressing `r`. Without: the same request, unpaced and not shown, while
-the app is idle. If the screen does not disturb the measurement, the ratio of the medians is within 1% of 1.
-The control compares two runs without the screen; if they differ by more than 1%, the machine is too unsteady
-to tell. `--write` writes the result to `disturbance.md`.
+One worker process measures everything, to exclude differences between processes. A run with the screen is
+started by pressing `r` in the real app, in a 120 × 40 pseudo-terminal. A run without the screen sends the
+same request while the app is idle, and neither draws nor waits for the screen. If the screen does not disturb
+the measurement, the ratio of the medians is within 1% of 1. The control compares two runs without the screen;
+if they differ by more than 1%, the machine is too unsteady for a result. `--write` writes the result to
+`disturbance.md`.
 
 The arms are those of a small STFT in eager mode and with XLA, whose medians differ by 1% between runs on an
-idle machine. The graph arm is left out: its medians differ by 10% with or without the screen, because its few
+idle machine. The graph arm is excluded: even without the screen, its medians differ by 10%, because its few
 ops are assigned to threads in one of two ways. No feasible number of pairs would average this out.
 """
 
@@ -239,14 +240,16 @@ def measure() -> list[Row]:
     """
     watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
     rows = []
-    for index, (name, limit) in enumerate(zip(("medians", "95% quantiles"), LIMITS, strict=True)):
+    for index, (name, limit) in enumerate(zip(("medians", "95th percentiles"), LIMITS, strict=True)):
         found, same = ratios(watched, index), ratios(control, index)
         worst = max(found, key=lambda arm: abs(found[arm][0] - 1))
         ratio, low, high = found[worst]
         steady = same[worst][1] >= 1 - limit and same[worst][2] <= 1 + limit
         shown = f"{ratio:.3f} [{low:.3f} {high:.3f}]"
         if not steady:
-            shown += "; both runs without the screen: {:.3f} [{:.3f} {:.3f}]".format(*same[worst])
+            shown += "; between the two groups without the screen: {:.3f} [{:.3f} {:.3f}]".format(
+                *same[worst]
+            )
         met = abs(ratio - 1) <= limit if steady else None
         detail: dict[str, object] = {"arms": found, "control": same}
         rows.append(Row(f"disturbance, {name}", f"1 ± {limit:.0%}", shown, met, HOW, ratio, limit, detail))

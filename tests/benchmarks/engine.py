@@ -2,8 +2,8 @@
 
 python -m tests.benchmarks.engine [--write]
 
-A warm worker measures the CPU arms of `stft-small` with each budget. Goals: `quick` takes less
-than 5 s; with `standard`, timed blocks make up 85% of the time of the rounds.
+A warm worker measures the CPU arms of `stft-small` with each budget. Goals: `quick` takes less than 5 s; with
+`standard`, at least 85% of the rounds' time is inside timed blocks.
 """
 
 import time

@@ -65,9 +65,9 @@ def measure() -> list[Row]:
     rows = []
     for budget, values, limit, how in (
         ("first paint", [word for word, _ in took["ours"]], LIMIT, HOW),
-        ("titles of the presets", [shown for _, shown in took["ours"]], LIMIT_TITLES, HOW_TITLES),
+        ("preset titles", [shown for _, shown in took["ours"]], LIMIT_TITLES, HOW_TITLES),
         (
-            "titles of the presets, first start",
+            "preset titles at a first start",
             [shown for (shown,) in took["first"]],
             LIMIT_TITLES,
             HOW_TITLES,

@@ -53,5 +53,5 @@ def measure() -> list[Row]:
         below(
             "key to screen, median", 1e3 * statistics.median(took), 1e3 * MEDIAN_S, " ms", HOW, 1, **detail
         ),
-        below("key to screen, 99%", 1e3 * quantile(took, 0.99), 1e3 * P99_S, " ms", HOW, 1),
+        below("key to screen, 99th percentile", 1e3 * quantile(took, 0.99), 1e3 * P99_S, " ms", HOW, 1),
     ]

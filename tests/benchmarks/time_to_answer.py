@@ -3,12 +3,12 @@
   python -m tests.benchmarks.time_to_answer [--write]
 
 Each tool measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the
-CPU. Fair comparisons are one process against one (`quick` and a warm worker against torch.utils.benchmark,
-which stops at 2%) and several processes against several (`standard`, which forks them if possible, against
-pyperf with its default of twenty fresh ones). The machine's roofs, which the very first run measures, are
-known. *To the same ±*: the factor by which pyperf's time would grow to reach the listed half-width, which
-shrinks with the square root of its processes (at least six). pyperf and torch are included if installed.
-`--write` writes the table to `time_to_answer.md`.
+CPU. Two comparisons are fair: one process with one (`quick` and a warm worker with torch.utils.benchmark,
+which stops at 2%), and several processes with several (`standard`, which forks them if possible, with pyperf
+and its default of twenty fresh ones). tuilab has already measured the machine's roofs (hardware limits),
+which its first run would do. *To the same ±* is the speedup if pyperf ran until it reached the listed
+half-width, which shrinks with the square root of the number of processes (at least six). pyperf and torch are
+included if installed. `--write` writes the table to `time_to_answer.md`.
 """
 
 import importlib.util
