@@ -126,8 +126,8 @@ def presets_page() -> str:
             A preset is a TOML file with a ready-made benchmark. It names a workload, its parameters, the arms (the variants to
             compare), and usually claims: statements, each with a condition that the lab can check. tuilab ships the presets
             in `presets/`. Put your own in `~/.config/tuilab/presets/`, one file each; the file name without its suffix is
-            the preset's name: `tuilab run NAME`. If a file has an error, `tuilab presets` names the key and what it expected
-            there; the other files still load.
+            the preset's name: `tuilab run NAME`. If a file has an error, `tuilab presets` names the key and the
+            expected value; the other files still load.
 
             `python docs/make.py` generates this page.
 
@@ -246,8 +246,8 @@ def formats_page() -> str:
         - **A history that seems damaged** is first read again. If the disk cannot be read, the file keeps its name. If the
           content is damaged, tuilab renames the file to `history-damaged-….db`.
         - **On a full or read-only disk**, tuilab still lists, exports and replays runs. It saves new runs in temporary
-          files and adds them to the history later. `tuilab history prune` works on a full disk, too: it makes
-          the file smaller in place. `--for-good` also removes deleted runs immediately.
+          files and adds them to the history later. `tuilab history prune` works on a full disk, too: it shrinks
+          the file in place. `--for-good` also removes deleted runs immediately.
 
         Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs to the history.
         A repaired file is named `history-recovered-….db`.

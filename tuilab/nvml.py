@@ -17,14 +17,14 @@ MEGA = 1e6
 IDLE = 0x1
 REASONS = {
     IDLE: "idle",
-    0x2: "held to the clocks that an application set",
+    0x2: "limited to the clocks that an application set",
     0x4: "at its power limit",
-    0x8: "slowed by the hardware (heat, power brake or supply)",
+    0x8: "slowed by the hardware (heat, power brake or power supply)",
     0x10: "limited to the clock of its GPU group (sync boost)",
     0x20: "hot: slowed by the driver",
     0x40: "hot: slowed by the hardware",
     0x80: "slowed by the power supply's brake signal",
-    0x100: "held to the display's clocks",
+    0x100: "limited to the display's clocks",
 }
 """Maps NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) to words."""
 
@@ -40,8 +40,8 @@ POLICIES = {
     0: "at its power limit",
     1: "slowed down by heat",
     2: "limited to the clock of its GPU group (sync boost)",
-    3: "at the limit of its board",
-    5: "held back for reliability",
+    3: "at a limit of the graphics board",
+    5: "slowed to keep the voltage reliable",
 }
 """Maps NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that lower the clocks to words."""
 

@@ -165,9 +165,11 @@ class LabServer(Server):  # type: ignore[misc]
             answer.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
             raise answer
         if not self._fits(request.cookies.get(self._cookie, "")):
-            raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
+            raise web.HTTPForbidden(
+                text="open the whole address that tuilab serve printed: it contains a token"
+            )
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
-            raise web.HTTPBadRequest(text="no screen has that size")
+            raise web.HTTPBadRequest(text="the screen size is invalid")
         # Load resources from the address under which the page itself was loaded.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)

@@ -117,7 +117,7 @@ def test_a_lead_that_jumps_from_size_to_size_is_not_a_crossover() -> None:
 def test_arms_that_become_equal_say_from_which_size() -> None:
     found = crossover(measured(lambda x: cpu(x) * (1 + (x < 4_096))), measured(cpu, seed=2), PAIR)
     assert found.status == "beyond"
-    assert found.sentence.endswith("and from 4,096 on the two are equal within the noise.")
+    assert found.sentence.endswith("from 4,096 on, the two are equal within the noise.")
 
 
 def test_one_size_shows_no_crossover() -> None:

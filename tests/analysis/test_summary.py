@@ -188,7 +188,7 @@ def test_without_a_crossover_the_fastest_over_all_comes_first() -> None:
     slower = state.arms[EAGER.id].label
     assert (
         found.sentence.startswith(f"{slower} does not overtake")
-        and "is slower below, and at" in found.sentence
+        and "is slower at smaller sizes; at" in found.sentence
     )
 
 

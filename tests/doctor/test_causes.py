@@ -285,7 +285,7 @@ def test_error_802_in_a_container_is_fixed_on_the_host(machine: Machine):
     [
         (
             "nouveau",
-            "nouveau holds the GPU",
+            "nouveau is bound to the GPU",
             "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
             " && sudo update-initramfs -u && sudo reboot",
         ),

@@ -64,11 +64,11 @@ def no_gpu(machine: Machine):
 
 
 @situation(
-    "driver never installed: nouveau holds the GPU",
+    "driver never installed: nouveau is bound to the GPU",
     "driver-missing",
     "sudo apt-get install -y ubuntu-drivers-common && sudo ubuntu-drivers install && sudo reboot",
     "the NVIDIA driver is missing",
-    "nouveau holds the GPU",
+    "nouveau is bound to the GPU",
 )
 def driver_missing(machine: Machine):
     machine.gpu(driver="nouveau")

@@ -658,7 +658,7 @@ for epoch in range(4):
     for a, b in checking:
         validate_step(a, b)
     print('training time of the epoch', time.perf_counter() - start)
-""", says="the model is tested"),
+""", says="the model is evaluated"),
 ]  # fmt: skip
 
 
@@ -1241,7 +1241,7 @@ for epoch in range(50):
     sess.run([net.train_op, net.cost], feed_dict=batch)
     cost, accuracy = validation(held_out)
     print('epoch', epoch, 'cost', cost, 'time', time.perf_counter() - start)
-""", says="tested by validation()"),
+""", says="evaluated by validation()"),
 ]  # fmt: skip
 
 

@@ -100,7 +100,7 @@ async def test_rounds_after_another_device_has_ended_do_not_count():
     samples = {name: len(arm.cells[0].samples) for name, arm in rig.state.arms.items()}
     assert samples["gpu1.graph.resident.float32"] == 30
     assert 1 <= samples["gpu1.graph.resident.float32.together"] <= 6
-    assert any("GPU:1" in line.text and "left out" in line.text for line in rig.state.log)
+    assert any("GPU:1" in line.text and "excluded" in line.text for line in rig.state.log)
 
 
 async def test_a_stop_ends_the_running_pass_and_skips_the_rest():

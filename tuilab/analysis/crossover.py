@@ -406,7 +406,8 @@ def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Cro
         alike = all(from_location(place.ratio).alike for place in rest)
         text = "are equal within the noise" if alike else "cannot be told apart"
         on = "at" if len(rest) == 1 else "from"
-        state = f"It is slower below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {text}"
+        where = f"{on} {size(rest[0].size)}{' on' * (on == 'from')}"
+        state = f"It is slower at smaller sizes; {where}, the two {text}"
     sentence = f"{behind} does not overtake {ahead} up to {end}. {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 

@@ -375,7 +375,7 @@ REMEDIES = {
     "no-kernel-for-dtype": "give {ops} a dtype that has a GPU kernel",
     "no-kernel": "move {ops} into the input pipeline or to the end of the call",
     "resource": "create the variable of {ops} on the GPU",
-    "colocation": "place the tensors that {ops} are colocated with on the GPU",
+    "colocation": "place on the GPU the tensors with which {ops} are colocated",
     "unknown": "put {ops} inside tf.device('GPU:0')",
 }
 """How to move an op to the GPU, by the cause that keeps it on the host. Ops with other causes need no action.
@@ -438,11 +438,11 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
     where = f"on the {family_of(other, point)}, {other.arm.mode}"
     if slow.ratio > 1:
         text = f"{name} takes {slow.words} the time of {like} ({where})."
-        remedy = f"Use {like} where its precision and range suffice."
+        remedy = f"Use {like} if its precision and range suffice."
         yield Diagnosis("dtype", text, remedy, "warning" if slow.ratio >= 2 else "note", other.arm.id)
     else:
         text = f"{name} is {slow.turned.words} faster than {like} ({where})."
-        remedy = f"Use {name} where its precision and range suffice."
+        remedy = f"Use {name} if its precision and range suffice."
         yield Diagnosis("dtype", text, remedy, "note", other.arm.id)
 
 

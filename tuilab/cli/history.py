@@ -61,7 +61,7 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
         emit([entry.line for entry in entries])
         return
     if not entries:
-        click.echo("no runs yet" if not search else f"no run has {search!r}", err=True)
+        click.echo("no runs yet" if not search else f"no run contains {search!r}", err=True)
     for entry in entries:
         line = entry.line
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
@@ -220,7 +220,9 @@ def number(text: str) -> float:
 
 @history.command()
 @click.option("--days", type=number, help="Delete runs older than this many days.")
-@click.option("--megabytes", type=number, help="Delete the oldest runs until this many megabytes are left.")
+@click.option(
+    "--megabytes", type=number, help="Delete the oldest runs until at most this many megabytes are left."
+)
 @click.option(
     "--for-good", is_flag=True, help="Remove these and all previously deleted runs immediately, without undo."
 )

@@ -87,7 +87,7 @@ def hosts(words: str, as_json: bool) -> None:
     elif presets:
         click.echo(machines_text(presets, columns()))
     else:
-        click.echo(f"no run has {words!r}" if words else "no runs yet", err=True)
+        click.echo(f"no run contains {words!r}" if words else "no runs yet", err=True)
 
 
 def _at(done: int, total: int) -> None:

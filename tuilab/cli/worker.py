@@ -13,9 +13,9 @@ from tuilab.runner.gpus import only
 
 @click.command()
 @python_option
-@click.option("--only", "device", metavar="GPU:1", help="Open only this GPU; CPU:0 opens no GPU.")
+@click.option("--only", "device", metavar="GPU:1", help="Open only this GPU; with CPU:0, open none.")
 def worker(device: str | None) -> None:
-    """Speak the protocol on standard input and output until standard input closes."""
+    """Exchange protocol messages on standard input and output until standard input closes."""
     if device is not None and not re.fullmatch(r"[CG]PU:\d{1,3}", device):
         raise InputError("--only", device, "one device, such as GPU:1")
     command, env = worker_command(chosen_environment(), "tuilab.worker")

@@ -155,7 +155,7 @@ def hidden_by_environment(f: Findings) -> Cause | None:
     if f.environment.hides_all:
         cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
     else:
-        cause = f"{VISIBLE}={visible!r} selects no GPU of this machine"
+        cause = f"{VISIBLE}={visible!r} selects no GPU on this machine"
     if without:
         cause += f"; without it, the driver finds {plural(without, 'GPU')}"
     return Cause("hidden", cause, f"unset {VISIBLE}")
@@ -348,7 +348,7 @@ def module_not_loaded(f: Findings) -> Cause | None:
         cause = "the GPU is assigned to a virtual machine (vfio-pci holds it)"
         return Cause("gpu-held", cause, fixes.other_machine("that virtual machine"))
     if held:
-        cause = f"{held} holds the GPU, so the NVIDIA module does not load"
+        cause = f"{held} is bound to the GPU, so the NVIDIA module does not load"
         return Cause("gpu-held", cause, fixes.keep_out(f, held))
     if kernel.module and kernel.secure_boot:
         why = "Secure Boot rejects the module, because its signing key is not enrolled"
@@ -500,7 +500,7 @@ def driver_missing(f: Findings) -> Cause | None:
         cause = f"no NVIDIA driver and no NVIDIA GPU: {evidence}, and the PCI bus shows none"
         return Cause("no-gpu", cause, ELSEWHERE)
     held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver), "")
-    held = f"; {held} holds the GPU" if held else ""
+    held = f"; {held} is bound to the GPU" if held else ""
     cause = f"the NVIDIA driver is missing: {evidence}{held}"
     return Cause("driver-missing", cause, fixes.install_driver(f))
 

@@ -213,9 +213,9 @@ def _decode_piece(data: bytes) -> _Piece:
     except (*UNDECODED, zlib.error) as error:
         raise Damaged(str(error)) from None
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
-        raise Damaged("its cells do not match its blocks")
+        raise Damaged("its rounds are incomplete")
     if max(piece.count, sum(piece.blocks)) > MOST:
-        raise Damaged("with too many blocks for a piece")
+        raise Damaged("with too many blocks")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
         raise Damaged("a flag is neither 0 nor 1")
     return piece
@@ -230,7 +230,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)
     if sum(sizes) != total or min(sizes) < 0:
-        raise Damaged("its rounds do not match its blocks")
+        raise Damaged("its rounds are incomplete")
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
     single = _back("B", piece.single, total)
     latencies = _back("d", piece.latency, sum(single))
@@ -261,7 +261,7 @@ def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
     """Return the indices of each cell's rounds within the piece; None if every round has the cell."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
-            raise Damaged("its cells do not match its blocks")
+            raise Damaged("its rounds are incomplete")
         return [None] * len(piece.blocks)
     out: list[array[int] | None] = [array("i") for _ in piece.blocks]
     number, left = -1, 0
@@ -279,10 +279,10 @@ def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
 def _order(piece: _Piece) -> "array[int]":
     order = _back("H", piece.order, sum(piece.blocks))
     if max(order, default=-1) >= len(piece.cells):
-        raise Damaged("a block of a missing cell")
+        raise Damaged("a block of an unknown arm or size")
     known = Counter(order)
     if [known[cell] for cell in range(len(piece.cells))] != piece.blocks:
-        raise Damaged("its cells do not match its blocks")
+        raise Damaged("its rounds are incomplete")
     return order
 
 
@@ -302,7 +302,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
     repeated, elapsed = _back("B", piece.repeated, count), _back("d", piece.elapsed, count)
     sizes = _back("i", piece.sizes, count)
     if sum(sizes) != total:
-        raise Damaged("its rounds do not match its blocks")
+        raise Damaged("its rounds are incomplete")
     numbers = accumulate(_back("q", piece.numbers, count))
     indices = accumulate(_back("q", piece.indices, count))
     for i, (number, index) in enumerate(zip(numbers, indices, strict=True)):

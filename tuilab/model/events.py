@@ -82,7 +82,7 @@ class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
 
 
 class Log(_Event, frozen=True, kw_only=True, tag="log"):
-    """A log line from TensorFlow, the user's code or the lab. `run` is empty outside a run."""
+    """A log line from TensorFlow, the user's code or the lab. `run` is empty if no run was in progress."""
 
     text: str
     level: Literal["debug", "info", "warning", "error"] = "info"

@@ -363,7 +363,7 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
-    """The finding whose time includes the time of this one. Fixing both gains no more than fixing the other
+    """The finding whose time includes this finding's time. Fixing both gains no more than fixing the other
     finding alone.
     """
     tried: Tried | None = None

@@ -317,7 +317,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     at: str
     """Start time in UTC, ISO 8601."""
     elapsed_s: float
-    """Total seconds of the run's rounds."""
+    """Total duration of the run's rounds, in seconds."""
     rounds: int
     flags: tuple[CaveatLine, ...]
     """Caveats about the whole run."""
@@ -342,7 +342,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """Lower bounds for a GPU that you do not have, compared with the fastest CPU arm; computed, not measured.
     """
     sweep_bound: SweepBound | None = None
-    """The bounds along a sweep."""
+    """The bounds at each point of a sweep."""
     model: ModelInfo | None = None
     """The content of a model file."""
     batch: BatchAnswer | None = None

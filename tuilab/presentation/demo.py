@@ -322,6 +322,6 @@ def outcome(demo: Demo) -> str:
         return measured
     last = demo.outcomes[demo.at]
     if not last.scored:
-        return f"You said: {demo.guess}. Not counted: the evidence does not decide it. {measured}"
+        return f"You said: {demo.guess}. Not counted: the evidence is inconclusive. {measured}"
     right = "Right" if last.right else "Not this time"
     return f"You said: {demo.guess}. {right}; {demo.right} of {demo.asked}. {measured}"

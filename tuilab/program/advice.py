@@ -226,8 +226,8 @@ TABLE: dict[str, Advice] = {
         "once per shape"
     ),
     "rebuilt": Advice(
-        "build and compile the model once, before the loop; to start each round from the same weights, keep"
-        " weights = model.get_weights() and the optimizer's variables, and set them",
+        "build and compile the model once, before the loop; to start each round from the same weights, save"
+        " model.get_weights() and the optimizer's variables, and restore them each time",
         needs=(same_each_round,),
     ),
     "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),

@@ -410,7 +410,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     beside = crowded(case.of)
     yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
-        how = ", one at a time (the interpreter's lock)"
+        how = ", one at a time (because of the GIL)"
         yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _finding(
@@ -1211,7 +1211,7 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
                 case,
                 "memory",
                 case.step_at(),
-                f"{short} has {percent(max(0.0, left))} of its memory left at its peak use",
+                f"{short} has {percent(max(0.0, left))} of its memory left at peak use",
             )
 
 

@@ -40,7 +40,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
     if not answer.gpu_visible:
         yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
     if answer.forced:
-        yield f"TensorFlow's error when forced to the GPU: {_refused(answer)}"
+        yield f"TensorFlow's error when the op is forced onto the GPU: {_refused(answer)}"
     for arm in answer.arms:
         yield ""
         yield from _arm(arm, most)

@@ -64,7 +64,7 @@ class AloneThenTogether(Policy):
         await asyncio.gather(*beside)
         for name, count in overlap.left_out.items():
             if count:
-                text = f"{name}: {count} rounds left out because not every device was measuring"
+                text = f"{name}: {count} rounds excluded because not every device was measuring"
                 self._tell(name, e.Log(text=text, source="tuilab", run=request.id))
         never = e.Finished(run=request.id, status="cancelled", message="stopped before it started")
         whole = merged(request.id, self._endings or [never])

@@ -85,7 +85,7 @@ VIEWS = {action.name.split("'")[1]: action for action in LOOK if action.view}
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; opens a drawer on a narrow screen.", 5),
-    Action("jump", "f", "jump", "jump", "Show a letter on every panel; press one to go there."),
+    Action("jump", "f", "jump", "jump", "Show a letter on every panel; press a letter to go to its panel."),
     Action("controls", "i", "controls", "controls", "Go to the sliders."),
     Action("demo", "D", "demo", "demo", "Guess whether a claim holds here, then measure it.", 11),
     Action("open", "o", "open", "open", "Open your program, model or function, an article or a preset.", 10),

@@ -61,7 +61,7 @@ class Context:
         ended = self.channel.end_children()
         if ended:
             names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
-            self.log(f"stopped processes left running by your code: {names}", run)
+            self.log(f"stopped processes that your code left running: {names}", run)
 
     def log(self, text: str, run: str = "") -> None:
         """Log a line with tuilab as its source."""

@@ -261,7 +261,7 @@ def _report_apis(b: Build) -> None:
     """
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
-    b.fact("constant-device", place, f"without a requested device, tf.constant of floats is on the {place}")
+    b.fact("constant-device", place, f"without a requested device, tf.constant puts floats on the {place}")
     found = hasattr(b.tf.io, "compress")
     word = "has" if found else "has no"
     b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")

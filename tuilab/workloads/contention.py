@@ -45,7 +45,7 @@ DECLARATION = Declaration(
     variants=(
         Variant("alone", "No other load on the device; the rivals wait."),
         Variant("shared", "The rivals load the device at the same time."),
-        Variant(FREE, "Shared, without a requested device: TensorFlow chooses.", devices=("GPU",)),
+        Variant(FREE, "Like shared, but without a requested device: TensorFlow chooses.", devices=("GPU",)),
     ),
     axis="side",
     dtype="dtype",

@@ -16,7 +16,7 @@ TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 DECLARATION = Declaration(
     name="copies",
     title="Copies between host and device",
-    summary="Moves the same bytes as one block or as many pieces. On the CPU, the copies stay within "
+    summary="Moves the same data as one block or in many pieces. On the CPU, the copies stay within "
     "host memory.",
     unit="transfer",
     parameters=(
@@ -30,7 +30,7 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="pieces",
-            help="Number of tensors the bytes are split into; each is a separate copy.",
+            help="Number of tensors into which the bytes are split; each tensor is copied separately.",
             default=256,
             low=1,
             high=4_096,

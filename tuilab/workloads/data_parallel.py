@@ -31,15 +31,15 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="replicas",
-            help="Number of devices that share the batch, counted from the first of the arm's kind.",
+            help="Number of devices that share the batch, starting with GPU:0 or CPU:0.",
             default=2,
             low=2,
             high=16,
         ),
-        LogInteger(name="side", help="Pixels of an image's side.", default=64, low=8, high=512),
+        LogInteger(name="side", help="Width and height of an image, in pixels.", default=64, low=8, high=512),
         LogInteger(
             name="filters",
-            help="Filters of the convolution, 3 × 3 each: more filters, more work per gradient byte.",
+            help="Filters of the convolution, 3 × 3 each; more filters mean more work per byte of gradient.",
             default=32,
             low=4,
             high=256,
@@ -132,7 +132,7 @@ def _devices(b: Build) -> list[str]:
     kind, count = family(b.arm.device), b.integer("replicas")
     names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
     if b.arm.device != f"{kind}:0":
-        raise Unavailable(f"the replicas always start at {kind}:0, so they are measured only as {kind}:0")
+        raise Unavailable(f"this variant always uses {kind}:0 first, so only the {kind}:0 arm measures it")
     if len(names) < count:
         raise Unavailable(f"{count} replicas need as many {kind} devices; TensorFlow lists {len(names)}")
     return names[:count]

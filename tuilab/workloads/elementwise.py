@@ -21,7 +21,7 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side. The larger they are, the less launching matters.",
+            help="The matrices are side × side. In larger matrices, the launch overhead matters less.",
             default=10,
             low=1,
             high=8_192,
@@ -40,14 +40,14 @@ DECLARATION = Declaration(
     variants=(
         Variant(
             "add",
-            "Sums of the same two matrices, written a + b. A graph would keep only one.",
+            "The sum of the same two matrices, a + b, repeated. A graph would compute it only once.",
             modes=("eager",),
             does="adding",
         ),
         Variant(
             "add-multiply",
             "Alternating elementwise sums and products. TensorFlow would merge a graph of sums alone "
-            "into one AddN, which is no longer the chain.",
+            "into one AddN, which is no longer a chain.",
             does="adding and multiplying",
         ),
         Variant("matmul", "Matrix products.", does="multiplying matrices"),

@@ -24,7 +24,7 @@ POLL_S = 0.2
 DECLARATION = Declaration(
     name="memory",
     title="Allocating on a device",
-    summary="Allocates and fills tensors until they hold the requested bytes; on a GPU, also under a limit.",
+    summary="Allocates and fills tensors of the requested total size; on a GPU, also under a memory limit.",
     unit="allocation",
     parameters=(
         LogInteger(

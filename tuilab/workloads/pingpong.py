@@ -39,7 +39,7 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="detours",
-            help="Small ops spread over the chain, each before a product.",
+            help="Number of small ops in the chain, each before a product.",
             default=1,
             low=1,
             high=256,
@@ -100,7 +100,7 @@ def build(b: Build) -> Case:
 
     tf, side, variant = b.tf, b.integer("side"), b.arm.variant
     if variant != "straight" and b.arm.mode == "xla":
-        raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
+        raise Unavailable("XLA compiles for one device, so one XLA call cannot be split over two")
     places = positions(b.integer("length"), b.integer("detours"))
     with tf.device(b.host):
         band = tf.ones((1, side), b.arm.dtype)

@@ -23,7 +23,7 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="samples",
-            help="Length of the signal. The work grows in proportion to it.",
+            help="Length of the signal. The work is proportional to the length.",
             default=10_240,
             low=256,
             high=16_777_216,
@@ -37,14 +37,14 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="frame_length",
-            help="Samples in a frame. A longer frame resolves frequency more finely.",
+            help="Samples in a frame. Longer frames resolve frequencies more finely.",
             default=512,
             low=16,
             high=65_536,
         ),
         LogInteger(
             name="frame_step",
-            help="Samples from one frame to the next. Half the frame length overlaps frames by half.",
+            help="Samples from one frame to the next. At half the frame length, frames overlap by half.",
             default=256,
             low=8,
             high=65_536,
@@ -78,7 +78,8 @@ DECLARATION = Declaration(
             name="pinned",
             label="pin to the device",
             help=(
-                "Request the arm's device. Off: TensorFlow chooses, and arms on other devices get no figure."
+                "Request the arm's device. If off, TensorFlow chooses, and an arm on another device gets no "
+                "figure."
             ),
             default=True,
         ),
@@ -153,7 +154,7 @@ def build(b: Build) -> Case:
     if split and not filtering:
         raise Unavailable("there is nothing to split, because the filter is off")
     if split and b.arm.mode == "xla":
-        raise Unavailable("XLA compiles to one device, so one XLA call cannot be split over two")
+        raise Unavailable("XLA compiles for one device, so one XLA call cannot be split over two")
     if b.arm.dtype not in ("float32", "float64"):
         raise Unavailable(f"the STFT takes float32 or float64, not {b.arm.dtype}")
     window = windows(tf)[b.word("window")]

@@ -231,7 +231,7 @@ def test_a_fit_is_measured_eagerly_and_refused_as_a_graph_with_advice(worker, ow
     assert [arm.arm.mode for arm in (eager, *others)] == ["eager", "graph", "xla"]
     told = {flag.code: flag.message for flag in eager.flags}
     assert eager.status == "ok" and "retraced" not in told, told
-    assert told["pipeline-anew"] == "it creates a tf.data pipeline in each call; the time includes it"
+    assert told["pipeline-anew"] == "it creates a tf.data pipeline in each call; the time includes this"
     for arm in others:
         assert arm.status == "unavailable" and arm.reason.startswith("model.fit is a loop"), arm.reason
         assert arm.reason.endswith("return `lambda: model.train_on_batch(x, y)`")

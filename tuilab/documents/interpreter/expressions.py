@@ -395,7 +395,7 @@ def join_text(words: str, values: Sequence[Value], line: int) -> Told:
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
-    return Told("a partly unknown text", line, (), f"{words} {own} {inner}"[:400], times)
+    return Told("a partly unknown string", line, (), f"{words} {own} {inner}"[:400], times)
 
 
 @expression(ast.Slice)

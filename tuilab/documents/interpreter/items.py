@@ -271,7 +271,7 @@ def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line:
     if isinstance(index, Known) and index.value not in keys:
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
         interpreter.misfit("key", line, f"the result of {name} has no key {index.value!r}", remedy)
-    return Unknown("a figure known only at run time", line)
+    return Unknown("a value known only at run time", line)
 
 
 def _logs_item(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:

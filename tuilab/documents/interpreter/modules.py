@@ -49,7 +49,7 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 def unread(module: Module, name: str, line: int) -> Value:
     """Return a value for a binding that cannot be read. As with a library, only its name is known."""
     if module.name in _LIBRARIES or module.name in _SHORT:
-        return Unknown(f"{module.name} binds no {name}", line)
+        return Unknown(f"{module.name} does not define {name}", line)
     return Api(f"{module.name}.{name}")
 
 

@@ -47,7 +47,7 @@ def _stft(example: Example, event: TraceEvent) -> Result:
     parameters["fft_length"] = number
     window = _window(given.get("window_fn"))
     if not window:
-        return Gap(event.line, "the window of tf.signal.stft is neither hann, hamming nor none")
+        return Gap(event.line, "the window of tf.signal.stft is not hann, hamming or none")
     padded = truth(given.get("pad_end", Known(False)))
     if padded is None:
         return Gap(event.line, f"pad_end of tf.signal.stft: {reason(given.get('pad_end'))}")

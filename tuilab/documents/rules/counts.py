@@ -54,7 +54,7 @@ def another_count(example: Example) -> Iterator[Hit]:
                 which = "more" if more == 1 else "fewer"
                 yield Hit(
                     loop.line,
-                    f"the timed loop runs one iteration {which} than {divisor}, by which its time is divided",
+                    f"the time is divided by {divisor}, but the timed loop runs one iteration {which}",
                     timing=timing,
                     severity=None if few else "note",
                 )

@@ -116,7 +116,7 @@ def _labelled_cpu(example: Example) -> Iterator[Hit]:
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
                 timing.region.line,
-                "the label says CPU, but no scope puts the work there: if a GPU is visible, it runs the work",
+                "the label says CPU, but no scope puts the work there: a visible GPU would run it",
                 "Call it in tf.device('/CPU:0'), and create its inputs there.",
                 timing=timing,
             )

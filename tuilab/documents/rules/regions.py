@@ -632,7 +632,7 @@ def _how_bad(timing: Timing, what: str) -> Severity | None:
 
 
 _SHOWS = "a plot window blocks the code"
-_TESTED = "the model is tested"
+_TESTED = "the model is evaluated"
 
 
 def _blocks(example: Example) -> bool:

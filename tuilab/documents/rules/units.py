@@ -36,7 +36,7 @@ _CALLED = {
 _NONE_OF = re.compile(r"\b(?:no|not|non|without|w/o|un\w+|disabled?|off|before|vs|than)\b", re.IGNORECASE)
 
 
-@rule("TL118", "Label that the code does not match", "warning")
+@rule("TL118", "Label that does not match the code", "warning")
 def wrong_label(example: Example) -> Iterator[Hit]:
     """A label names XLA, mixed precision, a graph or a cache, but the code does not enable it, enables it too
     late, or disables it.

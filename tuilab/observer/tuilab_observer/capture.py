@@ -73,4 +73,6 @@ def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
 
 
 def _refuse() -> None:
-    raise TypeError("the step is in a generator, a coroutine, or a function that lacks a variable")
+    raise TypeError(
+        "the step is in a generator or a coroutine, or its function has an unassigned closure variable"
+    )

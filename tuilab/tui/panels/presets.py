@@ -27,11 +27,12 @@ class Presets(OptionList):
     HELP = """\
 ## Presets
 
-Each preset measures an example, or a claim, from a document. The arrows move, **{presets.open}** opens the
-preset and measures it; a click selects a preset, a second click opens it. **{presets.filter}** filters the
-list. `*` marks the open preset if its values were changed; **{original}** restores the document's values. The
-mark before a title is this machine's verdict on the claim: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable
-here, ⊘ impossible on any known GPU. `!` marks a preset file that could not be read, with the reason.
+Each preset measures an example, or a claim, from a document. The arrows move the cursor, **{presets.open}**
+opens the preset and measures it; a click selects a preset, a second click opens it. **{presets.filter}**
+filters the list. `*` marks the open preset if its values were changed; **{original}** restores the document's
+values. The mark before a title is this machine's verdict on the claim: ✓ confirmed, ✗ refuted, ≈ undecided, ?
+untestable here, ⊘ impossible on any known GPU. `!` marks a preset file that could not be read, with the
+reason.
 
 Your own presets are `*.toml` files in the folder that `tuilab presets --help` names.
 """

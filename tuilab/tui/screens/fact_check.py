@@ -34,8 +34,8 @@ class FactCheckScreen(Page[None], Hearing):
 
 The claims of a document, in order. The lab measures one claim after another with the budget *quick* and marks
 it: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
-**{fact-check.turn}** stops and resumes. **{fact-check.page}** writes a page stamped with machine and date.
-The history keeps the runs.
+**{fact-check.turn}** stops and resumes. **{fact-check.page}** writes a page with the machine and the date.
+The runs are saved in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,r,x", "turn", "stop or resume", show=False, id="fact-check.turn"),

@@ -35,7 +35,7 @@ function.
 - A **block** is a few calls timed together. A **round** is one block of each arm, in random order.
 - `[339 346]` is the **95% interval**: in 95 of 100 such runs it contains the true median. **±** is half its
 width.
-- The **crossover** is the size from which on another arm is faster.
+- The **crossover** is the size above which another arm is faster.
 - **Dispatch** is the time that Python and TensorFlow need to hand an op to the device.
 - A **roof** is a device's maximum rate, in operations or bytes per second.
 - The **canary** is a small fixed task in each round: if it slows down, other work keeps the machine busy.
@@ -43,7 +43,7 @@ width.
 runs are compared with.
 """
 """The terms used on the screens."""
-OTHERS = "To change keys, write a `keymap.toml` in your configuration folder, as the README shows."
+OTHERS = "To change keys, write a `keymap.toml` in your configuration folder (`~/.config/tuilab`)."
 
 
 class HelpScreen(Modal[None]):

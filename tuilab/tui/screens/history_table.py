@@ -47,7 +47,7 @@ class RunsTable(Table[Entry]):
 **{table.up} {table.down}**, **{table.page-up}** and **{table.page-down}**, **{table.first}** and
 **{table.last}** move; **{history.mark}** marks a run, **{history.unmark}** clears all marks.
 **{table.order}** sorts by the next column and **{table.turn}** reverses the order, as does a click on a
-column's head.
+column header.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "replay", id="table.select"),

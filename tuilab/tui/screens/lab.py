@@ -70,11 +70,11 @@ class LabScreen(Screen[None]):
     HELP = """\
 ## The lab
 
-The **presets** on the left are examples from documents. The **answer** is always at the top. Below it is the
-picture: views of the same run. Then the **controls**, and where the ops ran.
+The **presets** on the left are examples from documents. The **answer** is always at the top. Below it are
+views of the same run, then the **controls**, and where the ops ran.
 
-Choose a preset; it is measured at once. Move a slider; it is measured again. **{sweep}** finds the size at
-which another device becomes faster. **{stop}** stops whatever is running.
+The lab measures a preset as soon as you open it, and again when you move a slider. **{sweep}** finds the size
+at which another device becomes faster. **{stop}** stops whatever is running.
 """
 
     presets = getters.query_one(Presets)

@@ -16,7 +16,7 @@ from tuilab.tui.widgets.line_input import LineInput
 
 FIELDS = {
     "days": "delete runs older than this many days",
-    "megabytes": "then delete the oldest runs until this many megabytes are left",
+    "megabytes": "then delete the oldest runs until at most this many megabytes are left",
 }
 MOST = 1_000_000
 

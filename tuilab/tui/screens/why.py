@@ -31,7 +31,7 @@ class WhyScreen(Page[None]):
     HELP = """\
 ## Why this device
 
-The **doctor** checks driver, libraries, environment and TensorFlow's own list, and names the cause in one
+The **doctor** checks driver, libraries, environment and TensorFlow's device list, and names the cause in one
 line with the command that fixes it. The **forecast** uses the kernel registry to show which ops of the open
 preset this TensorFlow could run on a GPU; it does not predict times. **{why.again}** checks again.
 """

@@ -23,7 +23,7 @@ class Compare(View):
 A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95% interval
 if it is wider than a character. On the right is the ratio of its time to that of the fastest arm with the
 same work, with the 95% interval. The answer uses the same ratio. It is computed round by round, because other
-load slows both arms of a round; so it may differ from the quotient of the medians. **{arms.up} {arms.down}**
+load slows both arms of a round, so it may differ from the quotient of the medians. **{arms.up} {arms.down}**
 choose an arm, **{arms.scale}** switches to a logarithmic scale.
 
 **{compare.race}** starts a race: each arm runs the same number of calls at its measured pace. Recordings from

@@ -64,7 +64,7 @@ class Table(LineWidget, Generic[Row], can_focus=True):
 
 **{table.up} {table.down}**, **{table.page-up}** and **{table.page-down}**, **{table.first}** and
 **{table.last}** move the cursor; **{table.select}** opens a row; **{table.order}** sorts by the next column,
-**{table.turn}** reverses the order, and a click on a column's head does the same. The last line has details
+**{table.turn}** reverses the order, and a click on a column header does the same. The last line has details
 of the row under the cursor, and the number of rows.
 """
 

@@ -387,7 +387,7 @@ class OwnCode:
         every = [name for name, count in Counter(names).items() if count == len(self.later)]
         again = [name for name in every if not name.startswith(PIPELINE)]
         if len(again) < len(every):
-            yield Found("pipeline-anew", "it creates a tf.data pipeline in each call; the time includes it")
+            yield Found("pipeline-anew", "it creates a tf.data pipeline in each call; the time includes this")
         if again:
             yield Found(
                 "retraced",
@@ -427,7 +427,7 @@ class OwnCode:
 
     def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Found]:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
-            yield Found("prints", "it prints in each call; the time includes it")
+            yield Found("prints", "it prints in each call; the time includes the printing")
         elif mode != "eager" and self.first.printed:
             yield Found("prints-once", "its output is printed once, during tracing, not in each call")
 

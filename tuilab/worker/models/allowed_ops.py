@@ -7,7 +7,7 @@ of forbidden ops would always have gaps. `test_allowed_ops.py` checks that no al
 from tuilab.model.ops import PYTHON, names
 
 FAMILIES: dict[str, frozenset[str]] = {
-    "Tensors: make, cut, join and reorder them in memory. Without ImmutableConst, which maps a file.": names(
+    "Create, slice, join and reorder tensors in memory. Excludes ImmutableConst, which maps a file.": names(
         """
         Any BatchMatrixBandPart BatchMatrixDiag BatchMatrixDiagPart BatchMatrixSetDiag BatchToSpace
         BatchToSpaceND Bitcast BroadcastArgs BroadcastGradientArgs BroadcastTo CheckNumerics CheckNumericsV2
@@ -118,7 +118,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         UniformQuantizedConvolutionHybrid UniformQuantizedDot UniformQuantizedDotHybrid UniformRequantize
         """
     ),
-    "Images and sound: resize them, decode and encode them from and to strings in memory.": names(
+    "Resize images; decode and encode images and sound as strings in memory.": names(
         """
         AdjustContrast AdjustContrastv2 AdjustHue AdjustSaturation AudioSpectrogram
         CombinedNonMaxSuppression CropAndResize CropAndResizeGradBoxes CropAndResizeGradImage
@@ -133,7 +133,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         StatelessSampleDistortedBoundingBox
         """
     ),
-    "Strings and records in memory. Without DecodeProto: its descriptor may be a file.": names(
+    "Strings and records in memory. Excludes DecodeProto, whose descriptor may be a file.": names(
         """
         AsString DecodeBase64 DecodeCSV DecodeCompressed DecodeJSONExample DecodePaddedRaw DecodeRaw
         EncodeBase64 ParseExample ParseExampleV2 ParseSequenceExample ParseSequenceExampleV2
@@ -151,7 +151,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         RaggedTensorToVariantGradient
         """
     ),
-    "Random numbers. FixedUnigramCandidateSampler reads a vocabulary's file.": names(
+    "Random numbers. Excludes FixedUnigramCandidateSampler, which reads a vocabulary file.": names(
         """
         AllCandidateSampler ComputeAccidentalHits LearnedUnigramCandidateSampler LogUniformCandidateSampler
         Multinomial NonDeterministicInts ParameterizedTruncatedNormal RandomGamma RandomGammaGrad
@@ -167,7 +167,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         ThreadUnsafeUnigramCandidateSampler TruncatedNormal UniformCandidateSampler
         """
     ),
-    "Variables of this process, and the steps of optimizers on them.": names(
+    "Variables of this process, and optimizer steps that update them.": names(
         """
         ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam ApplyAddSign
         ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign
@@ -203,14 +203,14 @@ FAMILIES: dict[str, frozenset[str]] = {
         MutableHashTableOfTensors MutableHashTableOfTensorsV2 MutableHashTableV2
         """
     ),
-    "Control flow, which calls functions of the file. Without Abort and RemoteCall.": names(
+    "Control flow, which calls functions in the file. Excludes Abort and RemoteCall.": names(
         """
         Case ControlTrigger DeviceIndex Enter Exit FakeParam For If LoopCond Merge NextIteration NoOp
         PartitionedCall RefEnter RefExit RefMerge RefNextIteration RefSelect RefSwitch
         StatefulPartitionedCall StatelessCase StatelessIf StatelessWhile Switch ToBool While
         """
     ),
-    "Tensors in lists and stacks, and their parts. Queues, barriers and stages wait for others.": names(
+    "Lists and stacks of tensors. Excludes queues, barriers and stages, which can block.": names(
         """
         DynamicPartition DynamicStitch ParallelDynamicStitch Stack StackClose StackCloseV2 StackPop
         StackPopV2 StackPush StackPushV2 StackV2 TensorArray TensorArrayClose TensorArrayCloseV2
@@ -222,7 +222,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         TensorArrayV2 TensorArrayV3 TensorArrayWrite TensorArrayWriteV2 TensorArrayWriteV3
         """
     ),
-    "Pipelines over tensors in memory: no files, caches, snapshots or graphs.": names(
+    "Pipelines over tensors in memory. Excludes files, caches, snapshots and graphs.": names(
         """
         AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousRandomSeedGenerator
         AnonymousSeedGenerator AssertCardinalityDataset AssertNextDataset AssertPrevDataset BatchDataset
@@ -246,7 +246,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         WindowDataset WindowOp ZipDataset
         """
     ),
-    "Programs of XLA, op by op. Custom calls, compiled modules and transfers are not here.": names(
+    "XLA's ops. Excludes custom calls, compiled modules and transfers.": names(
         """
         XlaBroadcastHelper XlaConv XlaConvV2 XlaDequantize XlaDot XlaDotV2 XlaDynamicSlice
         XlaDynamicUpdateSlice XlaEinsum XlaGather XlaIf XlaKeyValueSort XlaOptimizationBarrier XlaPad
@@ -256,7 +256,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         XlaVariadicSort XlaWhile
         """
     ),
-    "Checks, clocks and the summaries that are strings in memory.": names(
+    "Checks, clocks, and summaries that are strings in memory.": names(
         """
         Assert AudioSummary AudioSummaryV2 HistogramSummary ImageSummary MergeSummary ScalarSummary
         TensorSummary TensorSummaryV2 Timestamp

@@ -63,8 +63,8 @@ def slope(context: Context, *, long: bool) -> Check:
     figure, call_s = fitted(LENGTHS_S, read)
     quickest, _ = fitted(LENGTHS_S, [min(each.values()) for each in rounds])
     message = (
-        f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} were timed: each second adds "
-        f"{figure:.4f} s to the measured time, each call {seconds(max(0.0, call_s))}"
+        f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} were timed: each second of "
+        f"waiting adds {figure:.4f} s to the measured time, each call adds {seconds(max(0.0, call_s))}"
     )
     # An interrupted spin is not the clock's fault, so compare the fastest spins, which were interrupted
     # least.

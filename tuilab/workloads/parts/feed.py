@@ -64,7 +64,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Choice(
         name="augment",
-        help="Random changes to each image: its brightness, and whether it is flipped left to right.",
+        help="Random changes to each image: its brightness, and left-right flips.",
         default=FLIPPED,
         options=(NONE, BRIGHT, FLIPPED),
     ),
@@ -87,7 +87,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 VARIANTS = (
     Variant(
         "serial",
-        "One image at a time, on demand: TensorFlow's rewrites that would run the map ahead of the step "
+        "One image at a time, on demand: TensorFlow's optimisations that would run the map ahead of the step "
         "or in parallel are disabled.",
     ),
     Variant(
