@@ -175,6 +175,15 @@ def test_an_optimizer_counts_its_rule_for_each_weight(
     assert arithmetic(op(name, *inputs, out=())) == 600 * count.operations
 
 
+@pytest.mark.parametrize(("dtype", "product", "total"), [("float32", 1, 1), ("complex64", 6, 2)])
+def test_an_element_wise_op_counts_its_elements(dtype: str, product: int, total: int) -> None:
+    shape = (4, 25)
+    assert arithmetic(op("Mul", shape, shape, out=shape, dtype=dtype)) == 100 * product
+    assert arithmetic(op("AddV2", shape, shape, out=shape, dtype=dtype)) == 100 * total
+    assert arithmetic(op("AddN", shape, shape, shape, out=shape, dtype=dtype)) == 200 * total
+    assert arithmetic(op("Sum", shape, (1,), out=(4,), dtype=dtype)) == 100 * total
+
+
 def test_operations_of_unknown_size_or_type_are_not_guessed() -> None:
     with pytest.raises(Unknown):
         arithmetic(op("MatMul", None, (4, 4), out=(4, 4)))

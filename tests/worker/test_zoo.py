@@ -10,6 +10,7 @@ from tests.worker.zoo import KINDS
 from tuilab.model.events import Declared, Refused
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import checked, parse
+from tuilab.worker.models.keras_file import _Opened
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 
@@ -34,6 +35,18 @@ def test_it_is_measured_or_refused_in_a_sentence(tf, worker, tmp_path, name):
     values = tuple(each.values for each in state.model.inputs)
     assert values == kind.inputs or not kind.inputs
     print(f"| {name} | {len(state.arms)} arms | {'; '.join(values)} {' '.join(state.model.said)} |")
+
+
+def test_a_training_copy_keeps_what_its_layers_learned_from_data(tf, tmp_path):
+    import keras
+
+    loaded = tf.keras.models.load_model(KINDS["adapted layers"].save(tf, tmp_path))
+    config = keras.saving.serialize_keras_object(loaded)
+    copy = _Opened("model", config, loaded, trust=False).model(tf, "CPU:0", "float32", "training")
+    words = tf.constant([["blue red"], ["green"]]), tf.constant([["Bo", "Cy"], ["Ann", "none"]])
+    inputs = [*words, tf.constant([[1.0, 5.0, 60.0], [2.0, 20.0, 10.0]])]
+    assert copy is not loaded
+    np.testing.assert_allclose(copy(inputs), loaded(inputs), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tests.worker.twenty import Save, saved
 
 OLD = Path(__file__).with_name("keras_2")
@@ -129,6 +131,21 @@ def text_vectors(keras: Any, text: Any) -> Any:
         text
     )
     return keras.layers.GlobalAveragePooling1D()(keras.layers.Embedding(5, 2)(words))
+
+
+def adapted(keras: Any) -> Any:
+    """Return a model whose layers learned a vocabulary, statistics and limits from data."""
+    layers = keras.layers
+    text, name, age = keras.Input((1,), dtype="string"), keras.Input((2,), dtype="string"), keras.Input((3,))
+    words, key = layers.TextVectorization(output_sequence_length=5), layers.StringLookup()
+    scale, bins = layers.Normalization(), layers.Discretization(num_bins=4)
+    words.adapt(["red blue", "green blue"])
+    key.adapt(["Ann", "Bo", "Cy"])
+    scale.adapt(np.array([[1.0, 2.0, 30.0], [3.0, 4.0, 90.0]]))
+    bins.adapt(np.array([1.0, 2.0, 4.0, 9.0, 16.0]))
+    parts = [layers.Flatten()(layers.Embedding(9, 2)(each)) for each in (words(text), key(name), bins(age))]
+    inner = keras.Sequential([keras.Input((3,)), scale])
+    return keras.Model([text, name, age], layers.Dense(1)(layers.Concatenate()([*parts, inner(age)])))
 
 
 @with_layers(((1,), "float32", "age"))
@@ -343,6 +360,7 @@ KINDS: dict[str, Kind] = {
     "integer lookup": Kind(integer_lookup, inputs=("keys from its table",)),
     "text vectorization": Kind(text_vectors, inputs=("words from its vocabulary",)),
     "discretization": Kind(buckets),
+    "adapted layers": Kind(saved(adapted)),
     "3-D convolution": Kind(volumes),
     "ConvLSTM": Kind(conv_lstm),
     "separable and dilated": Kind(separable),

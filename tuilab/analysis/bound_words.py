@@ -136,17 +136,18 @@ def _clause(bound: GpuBound) -> str:
             return f"could be faster, but no upper limit below {MOST_TIMES}× is known"
         return f"could be at most {significant(bound.busy[1], 2)}× faster"
     likely = _likely(bound)
+    word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
     if (bound.at_most or 0.0) > MOST_TIMES:
-        if likely:
+        if bound.expected is not None and bound.expected[1] > MOST_TIMES:
             return f"would be far faster (likely {likely})"
-        return f"could be far faster (its upper limit is above {MOST_TIMES}×)"
+        begin = f"would likely be {likely} {word}" if likely else "could be far faster"
+        return f"{begin} (its upper limit is above {MOST_TIMES}×)"
     most = f"at most {times(bound.at_most or 0.0)}"
     if not likely:
         return f"could be {most} faster (limited by {_limit(bound)})"
     if bound.expected is not None and bound.expected[1] <= 1:
         tail = f", and {most} faster" if (bound.at_most or 0.0) > 1 else ""
         return f"would likely be slower ({likely} as fast){tail} (limited by {_limit(bound)})"
-    word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
     return f"would likely be {likely} {word}, and {most} (limited by {_limit(bound)})"
 
 

@@ -27,7 +27,8 @@ CLASSES: dict[str, frozenset[str]] = {
         DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding Equalization Flatten GRU
         GRUCell GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D
         GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization
-        GroupedQueryAttention HashedCrossing Hashing Identity IndexLookup InputLayer IntegerLookup LSTM
+        GroupQueryAttention GroupedQueryAttention HashedCrossing Hashing Identity IndexLookup InputLayer
+        IntegerLookup LSTM
         LSTMCell Layer LayerNormalization LeakyReLU Masking MaxNumBoundingBoxes MaxPooling1D MaxPooling2D
         MaxPooling3D Maximum MelSpectrogram Merge Minimum MixUp MultiHeadAttention Multiply Normalization
         PReLU Permute Pipeline RMSNormalization RNN RandAugment RandomBrightness RandomColorDegeneration

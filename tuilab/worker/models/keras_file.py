@@ -8,6 +8,7 @@ import json
 import math
 import re
 import struct
+import tempfile
 import time
 import weakref
 import zipfile
@@ -375,6 +376,24 @@ def _set(model: Any, loaded: Any) -> None:
         raise InputError("weights", there, f"the {taken} that the layers have")
     for weight, value in zip(model.weights, loaded.weights, strict=True):
         weight.assign(value.value)
+    # A vocabulary is not a weight, and a normalization uses its statistics only after it has loaded them.
+    for own, other in zip(_adapted(model), _adapted(loaded), strict=True):
+        variables: dict[str, Any] = {}
+        other.save_own_variables(variables)
+        own.load_own_variables(variables)
+        if hasattr(other, "save_assets"):
+            with tempfile.TemporaryDirectory() as folder:
+                other.save_assets(folder)
+                own.load_assets(folder)
+
+
+def _adapted(model: Any) -> Iterator[Any]:
+    """Yield the layers that learn a vocabulary or statistics from data, also those of nested models."""
+    for each in model.layers:
+        if isinstance(each, _keras().Model):
+            yield from _adapted(each)
+        elif hasattr(each, "adapt"):
+            yield each
 
 
 def _sparse(model: Any) -> tuple[str, ...]:
