@@ -253,71 +253,10 @@ class TestAnswer:
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
         assert "would be far faster" in idle and answer(state) == idle
 
-    def test_a_likely_range_is_printed_with_the_ceiling(self) -> None:
-        state = without_gpu(0.1, Work(flop=1e10, inputs=1e4, outputs=1e4))
-        text = summarise(state, against="t4").answer
-        assert re.search(r"would likely be [\d.]+ to \d+× faster, and at most \d+(\.\d)?× \(limited by", text)
-
-    def test_a_gpu_cannot_win_if_the_host_does_the_work(self) -> None:
-        work = Work(inputs=1.0, to_host=1.0, host_only=True)
-        found = bounds(without_gpu(20e-3, work), 0, SHEETS["h100"])
-        assert {(bound.verdict, bound.limited_by) for bound in found} == {
-            ("cannot win", "the host's own work")
-        }
-        assert all(bound.expected and bound.expected[1] <= 1 for bound in found)
-
-    @pytest.mark.parametrize("op", ["Svd", "StringSplitV2"])
-    def test_no_range_is_printed_for_an_op_whose_time_is_unpredictable(self, op: str) -> None:
-        def ran(name: str) -> str:
-            state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
-            return answer(placed(state, GRAPH, e.Node(name="x", op=name, device="CPU:0", dtype="float32")))
-
-        assert "likely" in ran("MatMul") and "likely" not in ran(op)
-
-    def test_the_dispatch_time_of_the_cpu_arm_narrows_the_range(self) -> None:
-        work = Work(flop=1e6, inputs=1e4, outputs=1e4)
-        brief, lengthy = (GpuCall(work, CPU_ROOFS, "graph", dispatch_s=s).on(GPU_SHEET) for s in (0.0, 10e-3))
-        assert brief.seconds == lengthy.seconds and brief.expected_s and lengthy.expected_s
-        assert lengthy.expected_s[0] > brief.expected_s[1]
-
-    def test_uncounted_work_gives_a_reason_if_a_bound_was_asked_for(self) -> None:
-        state = measure(begun([GRAPH], gpu=False, no_gpu="none here"), {GRAPH: 1e-3})
-        assert "is unknown: the work of a call was not counted" in bound_sentence(state, "h100")
-
-    def test_starting_a_call_on_a_busy_machine_makes_the_bound_a_range(self) -> None:
-        state = without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
-        assert {bound.verdict for bound in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
-        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
-        found = bounds(state, 0, SHEETS["h100"])
-        assert {bound.verdict for bound in found} == {"could win"}
-        assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
-        text = answer(state)
-        assert text.count("This host was too busy to measure TensorFlow's dispatch overhead") == 1
-        assert re.search(
-            r"An H100 could be (at most [\d.]+× faster|faster, but no upper limit below 100×)", text
-        )
-        assert "far faster" not in answer(state) + bound_words(state)
-
-    def test_a_large_ceiling_is_not_printed_on_a_busy_machine_either(self) -> None:
-        state = without_gpu(50e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
-        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
-        assert all(b.busy and b.busy[0] > 100 for b in bounds(state, 0, SHEETS["h100"]))
-        assert "could be far faster (its upper limit is above 100×)" in answer(state)
-
-    def test_a_busy_machine_still_judges_a_call_whose_start_is_negligible(self) -> None:
-        state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))
-        idle = answer(state)
-        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
-        assert (
-            re.search(r"would likely be [\d.,]+ to [\d.,]+× faster \(its upper limit is above 100×\)", idle)
-            and answer(state) == idle
-        )
-
-    def test_a_likely_range_is_printed_beside_a_limit_that_is_not(self) -> None:
+    def test_the_likely_range_is_printed_if_the_limit_is_not(self) -> None:
         text = answer(without_gpu(10e-3, Work(flop=1e9, inputs=1e4, outputs=1e4)))
-        assert re.search(
-            r"would likely be [\d.]+ to [\d.]+× faster \(its upper limit is above 100×\)", text
-        ), text
+        words = r"would likely be [\d.]+ to [\d.]+× faster \(its upper limit is above 100×\)"
+        assert re.search(words, text), text
 
     def test_free_copies_add_no_second_figure(self) -> None:
         text = answer(without_gpu(100.0, Work(flop=1e13, inputs=4, outputs=4)))
