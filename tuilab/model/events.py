@@ -139,7 +139,7 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
-    """A run starts. `at` is UTC, ISO 8601. Points that a sweep adds later arrive as `PointAdded`."""
+    """A run starts. `at` is UTC, ISO 8601. Later points of a sweep arrive as `PointAdded` events."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
@@ -456,12 +456,12 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
 
 
 class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
-    """A doubt about a figure, in words. `arm` is empty if it concerns the whole run."""
+    """A doubt about a figure, in words. `arm` is empty if the doubt concerns the whole run."""
 
     code: str
     """A stable name for scripts."""
     message: str
-    """A sentence with the numbers behind it."""
+    """The caveat in a sentence, with its numbers."""
     arm: str = ""
     """The arm's id; empty for the whole run."""
     point: Count | None = None

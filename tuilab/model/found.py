@@ -18,7 +18,7 @@ class Found(msgspec.Struct, frozen=True):
     code: str
     """A stable name for scripts."""
     message: str
-    """A sentence with the numbers behind it."""
+    """The finding in a sentence, with its numbers."""
     remedy: str = ""
     """What to do; "" if there is nothing to do."""
     severity: Severity = "warning"

@@ -335,11 +335,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     machines: dict[str, MachineLine] = {}
     """The machine of each host, by the host name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """If environments took turns: comparisons of the first environment with each of the others."""
+    """Comparisons of the first environment with each of the others, if the run measured several."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
-    """Lower bounds for a GPU that you do not have, compared with the fastest CPU arm; computed, not measured.
+    """Lower bounds on a call's time on a GPU that you do not have, compared with the fastest CPU arm;
+    computed, not measured.
     """
     sweep_bound: SweepBound | None = None
     """The bounds at each point of a sweep."""

@@ -35,8 +35,8 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="data",
-            help="uniform: random values from 0 to 1, which zlib hardly compresses; smooth: a slow wave of "
-            "ten bits; sparse: one value in twenty is not zero.",
+            help="uniform: random values from 0 to 1, which zlib hardly compresses; smooth: a slow wave "
+            "rounded to 1/1,024; sparse: one value in twenty is not zero.",
             default="uniform",
             options=("uniform", "smooth", "sparse"),
         ),

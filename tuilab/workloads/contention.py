@@ -22,7 +22,7 @@ FREE = "free"
 DECLARATION = Declaration(
     name="contention",
     title="A device shared with others",
-    summary="A matrix product, alone and while other processes multiply on the same device.",
+    summary="A matrix product, alone and while other processes multiply matrices on the same device.",
     unit="product",
     parameters=(
         LogInteger(
@@ -34,7 +34,7 @@ DECLARATION = Declaration(
         ),
         Integer(
             name="rivals",
-            help="Number of processes that load the same device while a block of the shared arm is timed.",
+            help="Number of other processes that keep the device busy while the shared arm is timed.",
             default=1,
             low=1,
             high=8,
@@ -44,7 +44,7 @@ DECLARATION = Declaration(
     inputs=("resident",),
     variants=(
         Variant("alone", "No other load on the device; the rivals wait."),
-        Variant("shared", "The rivals load the device at the same time."),
+        Variant("shared", "The rivals keep the device busy at the same time."),
         Variant(FREE, "Like shared, but without a requested device: TensorFlow chooses.", devices=("GPU",)),
     ),
     axis="side",
