@@ -72,7 +72,6 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
 
 
 def _damage(run: str, wrong: Iterable[str]) -> list[Damage]:
-    """Return the problems in a run, cleaned for printing."""
     return [Damage(sanitize_line(run, 100), sanitize_line(words, 400)) for words in wrong]
 
 
@@ -176,7 +175,7 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
 
 
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Yield the readable lines of a run; report and skip the others."""
+    """Yield a run's readable lines with their numbers; skip the others and describe the damage in `wrong`."""
     number, failed = -1, 0
     query = "SELECT number, event FROM events WHERE run = ? AND number > ? ORDER BY number"
     while True:

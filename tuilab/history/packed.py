@@ -58,7 +58,7 @@ class _Piece(msgspec.Struct, array_like=True):
     from a worker.
     """
     canary: bytes
-    """float64: times of the canary (a fixed reference computation), only for rounds that have one."""
+    """float64: seconds of the canary (a fixed reference computation), only for rounds that have one."""
     sung: bytes
     """uint8: 1 if the round has a canary time."""
     repeated: bytes
@@ -68,7 +68,7 @@ class _Piece(msgspec.Struct, array_like=True):
     seconds: bytes
     """float64: seconds of each block, cell by cell."""
     latency: bytes
-    """float64: latencies, only for blocks that have one."""
+    """float64: latencies in seconds, only for blocks that have one."""
     single: bytes
     """uint8: 1 if the block has a latency; a single number if all are equal."""
 
@@ -82,7 +82,6 @@ class Damaged(ValueError):
 
 
 def is_round(line: bytes) -> bool:
-    """Return True if an encoded event is a round."""
     return _ROUND in line[:40]
 
 

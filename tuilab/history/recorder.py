@@ -115,7 +115,7 @@ class Recorder:
         return [name for name, run in self._runs.items() if run.waiting]
 
     def has_all(self, run: str) -> bool:
-        """Return True if the store has all of a finished run."""
+        """Return True if all events of a finished run are in the store."""
         return run not in self._runs
 
     def flush(self) -> bool:
@@ -201,7 +201,9 @@ class Recorder:
             return []
 
     def _bound(self) -> None:
-        """Limit memory use: beyond the limit, drop the oldest logs and placements, but keep all rounds."""
+        """Limit memory use: if a run has more pending bytes than `MOST_WAITING_BYTES`, keep only its start,
+        rounds and end.
+        """
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
                 kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')

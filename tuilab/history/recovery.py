@@ -122,7 +122,7 @@ def notices(file: Path) -> list[str]:
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
     """Explain to a user why an existing history cannot be written."""
-    if "locked" in str(error):  # SQLite reports ENOLCK in the same way
+    if "locked" in str(error):  # SQLite also reports `locked` if the file system has no locks (ENOLCK)
         no_locks = not _locks_work(file.parent)
         return "its file system has no locks" if no_locks else "another program has it locked"
     try:
