@@ -16,8 +16,10 @@ ENOUGH = 0.9
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """Return the worthwhile batch size, the largest that fits, and the size from which a GPU is faster; None
-    if the run measured no model.
+    """Return three batch sizes of a model: the smallest that is worthwhile, the largest that fits, and the
+    size from which a GPU is faster.
+
+    Returns None if the run measured no model with a variable batch size.
     """
     model = state.model
     if model is None or not model.batch:

@@ -283,7 +283,6 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
 
 
 def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
-    """Return the GPU calls of the arms with known work."""
     found = [call_of(state, arm, point) for arm in arms]
     return [call for call in found if call is not None]
 
@@ -315,7 +314,7 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
     likely: dict[str, tuple[float, float]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
         found = call.on(sheet)
-        if found.expected_s is not None:  # use the fastest mode
+        if found.expected_s is not None:  # keep the shortest expected times of any mode
             known = likely.get(found.input, found.expected_s)
             likely[found.input] = min(known[0], found.expected_s[0]), min(known[1], found.expected_s[1])
         if found.input not in best or found.seconds < best[found.input][0].seconds:
@@ -478,7 +477,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         found = {bound.input: bound for bound in bounds_of_arm(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
-            return None  # this host was too busy, so the order of the sizes is unknown
+            return None  # at this size, the host was too busy to compare the GPU with the CPU
         if not known:
             continue
         times_s = {name: bound.seconds for name, bound in known.items()}

@@ -255,7 +255,10 @@ def _turns(found: Overtaking) -> str:
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
-    """Describe the size from which a GPU could win, for a finished sweep without a GPU; "" for other runs."""
+    """Describe the size from which a GPU could win, for a finished sweep.
+
+    Returns "" for other runs, and on a host with a GPU unless `against` names another GPU.
+    """
     if state.running or (has_gpu(state) and not against):
         return ""
     found = sweep_bound(state, SHEETS[against or USUAL])

@@ -19,7 +19,7 @@ from tuilab.model.result import EnvironmentPair, EnvironmentRatio
 from tuilab.model.run import ArmState, RunState
 
 MOST_OPS = 4
-"""Maximum number of op kinds in a sentence."""
+"""Maximum number of ops named in a sentence."""
 FIRST_CALLS = 1.5
 """Minimum ratio of the times of two first calls to report. It is large, because a process has only one first
 call.

@@ -213,8 +213,8 @@ def _estimates(cell: ArmSamples) -> list[Estimate]:
 
 
 def _medians(cell: ArmSamples) -> list[Location]:
-    """Return the log of each process's median, even if it has too few or too similar samples for an
-    interval.
+    """Return the log of the median of each process with at least `SHORTEST` samples, even if the median has
+    no interval.
     """
     if not cell.begun:
         return []

@@ -124,8 +124,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time, first of `before` and then of `after`;
-    None if it accounts for less than half of the total saving.
+    """Return the part of a call in which `after` saves the most time, as it is in `before` and in `after`;
+    None if that part accounts for less than half of the total saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:
@@ -141,8 +141,8 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
-    """Return one arm per device with the seconds of its fastest warm-up call, once it has made a
-    few calls.
+    """Return one arm per device with the seconds of its fastest warm-up call. Omits arms with fewer than
+    `LOOK` calls.
     """
     fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):

@@ -380,8 +380,8 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Map each point's values of the named parameters to its index. A run without a sweep has a single point,
-    at the scenario's values.
+    """Map each point's values of the named parameters to the point's index. A run without a sweep has a
+    single point, at the scenario's values.
     """
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 

@@ -145,7 +145,7 @@ def _figure(arm: ArmState, point: int) -> str:
 
 
 WILD = 100.0
-"""An interval is useless if its ends differ by at least this factor."""
+"""An interval whose ends differ by at least this factor is too wide to decide a claim."""
 
 
 def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
