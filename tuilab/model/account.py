@@ -75,7 +75,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     calls: int = 0
     """Number of profiled calls; 0 if none."""
     cost_s: Part_s = 0.0
-    """Seconds that it took to measure this account, after the rounds."""
+    """Seconds spent on measuring this account, after the rounds."""
     note: str = ""
     """Why a part is unknown, or another remark."""
 

@@ -130,8 +130,8 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """For two operands, count two operations for each combination of values of all labels; for one operand,
-    one per element.
+    """For two operands, count two operations for each combination of values of all labels. For one operand,
+    count one per element, or none if nothing is summed.
     """
     text = op.get("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)

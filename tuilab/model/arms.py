@@ -55,7 +55,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A selection of arms: every sensible combination of these devices, modes, inputs, dtypes and
+    """A selection of arms: every sensible combination of the listed devices, modes, inputs, dtypes and
     variants.
     """
 

@@ -7,8 +7,8 @@ import msgspec
 from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""impossible: not measured on a GPU, but the computed bounds show that no GPU could meet the condition
-(`analysis.roofline`).
+"""The possible verdicts. impossible: not measured on a GPU, but the computed bounds show that no GPU could
+meet the condition (`analysis.roofline`).
 """
 
 

@@ -15,8 +15,6 @@ from tuilab.model.errors import InputError
 
 
 class Rating(msgspec.Struct, frozen=True, array_like=True):
-    """A figure and its source."""
-
     value: float
     cited: str
     """The source, or its key in the table of sources."""
@@ -70,7 +68,6 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
     """For a GeForce card: the rated clock and the highest clock in MHz, and the source."""
 
     def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
-        """Return the peaks scaled to the highest clock."""
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost

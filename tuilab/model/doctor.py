@@ -64,8 +64,6 @@ class Began(_Stage, frozen=True, kw_only=True, tag="began"):
 
 
 class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
-    """TensorFlow is imported."""
-
     version: str = ""
     seconds: float = 0.0
     error: str = ""
@@ -83,16 +81,12 @@ class Built(_Stage, frozen=True, kw_only=True, tag="built"):
 
 
 class ListedGpu(msgspec.Struct, frozen=True, kw_only=True):
-    """A GPU in TensorFlow's own list."""
-
     name: str
     description: str = ""
     compute_capability: str = ""
 
 
 class Listed(_Stage, frozen=True, kw_only=True, tag="listed"):
-    """TensorFlow's device list."""
-
     gpus: tuple[ListedGpu, ...] = ()
     error: str = ""
 

@@ -18,7 +18,6 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Path of the interpreter; links are not followed."""
     folder: str
     variables: dict[str, str] = {}
-    """Extra environment variables for its workers."""
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
     elapsed_s: Seconds
     """Seconds since the worker started."""
     origin: str = ""
-    """The ssh name of the host, "" for this machine."""
+    """The host's name in `Arm.host`; "" for this machine."""
 
 
 class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
@@ -78,7 +78,7 @@ class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
     start_s: Seconds
     """Seconds to open the devices."""
     origin: str = ""
-    """The ssh name of the host, "" for this machine."""
+    """The host's name in `Arm.host`; "" for this machine."""
 
 
 class Log(_Event, frozen=True, kw_only=True, tag="log"):
@@ -111,7 +111,7 @@ class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
     expected: bool = False
     """True if the worker was asked to exit."""
     origin: str = ""
-    """The host's name on this machine; "" for this machine itself."""
+    """The host's name in `Arm.host`; "" for this machine."""
 
 
 class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
@@ -172,7 +172,7 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     """The host's name in `Arm.host`; in a fleet, the node's name."""
     machine: Machine
     points: tuple[Count, ...] = ()
-    """In a fleet, the sweep points measured there."""
+    """In a fleet, the sweep points that the node measured."""
     began: Difference | None = None
     """Start of the node's part of the run, in seconds of the node's own clock; comparable only within that
     node.
@@ -182,7 +182,7 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """A sweep adds a size that it did not announce at its start."""
+    """The sweep adds a size that `RunStarted` did not announce."""
 
     point: Point
 
@@ -293,7 +293,9 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     timed_s: Seconds = 0.0
     """Seconds inside timed blocks."""
     canary_s: Seconds | None = None
-    """Time of the small fixed workload that runs before and after the round; None if it is off."""
+    """Seconds of the small fixed workload that runs before and after the round; None if that workload is
+    off.
+    """
     repeated: bool = False
     """True if this round was repeated: the canary's time had changed, and the earlier attempt was discarded.
     """
@@ -339,9 +341,11 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     op: str
     """Op type, such as `MatMul`."""
     device: str
-    """The device that ran it: `GPU:0`."""
+    """The device that ran the op: `GPU:0`."""
     kind: Literal["op", "copy", "folded"] = "op"
-    """`op`; `copy` for a transfer between devices (`device` → `to`); `folded` if the optimiser removed it."""
+    """`op`; `copy` for a transfer between devices (`device` → `to`); `folded` if the optimiser removed the
+    op.
+    """
     to: str = ""
     """Target device of a copy."""
     memory: str = ""
@@ -403,13 +407,13 @@ def copies_of(nodes: Iterable[Node]) -> list[Node]:
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
-    """Where the ops of an arm were observed to run. If an arm has several such events, all their
-    rows count.
+    """Where the ops of an arm were observed to run. An arm may have several such events; all their rows
+    count.
     """
 
     arm: str
     nodes: tuple[Node, ...]
-    """The ops. If an arm has several events, all their rows count."""
+    """The ops. If an arm has several such events, the rows of all of them count."""
     point: Count = 0
 
 
@@ -489,9 +493,9 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     runs: Count
     """Number of runs, including this one."""
     low_s: Seconds
-    """The smallest median of these runs, in seconds per call."""
+    """The smallest median of the `runs`, in seconds per call."""
     high_s: Seconds
-    """The largest median of these runs, in seconds per call."""
+    """The largest median of the `runs`, in seconds per call."""
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):

@@ -131,7 +131,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
                 beside.unlink()
             raise
         _sync_folder(target.parent)
-    except ValueError as error:  # the name is invalid for a file
+    except ValueError as error:  # the file name contains a NUL or a lone surrogate
         raise OSError(errno.EINVAL, str(error), printable_path(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), printable_path(path)) from None
@@ -193,7 +193,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
 
 
 def _remove_left(target: Path) -> None:
-    """Remove the unlocked temporary files of this target, whose writers have ended."""
+    """Remove this target's unlocked temporary files, because their writers have ended."""
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]

@@ -62,7 +62,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     environment: str = ""
     """Folder of the Python environment that measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
-    """Settings of that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """Settings of `environment`: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
     @property
     def gpus(self) -> tuple[Device, ...]:

@@ -50,7 +50,6 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     claims: str = ""
     """A digest of the claims' texts, to detect changed claims."""
     verdicts: tuple[VerdictWord, ...] = ()
-    """The verdict of each claim, in order."""
     disturbed: str = ""
     """Why the figures may be wrong, such as `busy host`; "" if the machine was quiet."""
 

@@ -17,7 +17,7 @@ class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     shape: tuple[int | str, ...]
     """Sizes of the dimensions. An unknown dimension has the name of its parameter: `batch`, `length`."""
     values: str = ""
-    """Description of its values: `integers from 0 to 999`."""
+    """Description of the input's values: `integers from 0 to 999`."""
 
 
 class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,8 +34,9 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     looping: float = 0.0
     """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
     saved: tuple[float, float, float] | None = None
-    """Share of the call's time that removing the layer saved, with the ends of its 95% interval; None if this
-    was not measured."""
+    """Share of the call's time that removing the layer saved, with the ends of the share's 95% interval;
+    None if this was not measured.
+    """
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,14 +47,16 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     flop: float | None
     """Number of operations (a multiply-add counts as two); None if no operations are counted."""
     bytes: float
-    """Bytes of its weights and of the data exchanged with other layers."""
+    """Bytes of the layer's weights and of the data exchanged with other layers."""
     share: float
     """Share (0 … 1) of the call's time. The time outside layers makes up the rest.
     """
     bound_by: BoundBy
     share_range: tuple[float, float] | None = None
-    """The share's 95% interval, if it was measured by removing the layer. Otherwise, for a layer with a loop,
-    its limits: with none and with all of the dispatch time of its ops. None for a layer without a loop."""
+    """The 95% interval of `share`, if it was measured by removing the layer. Otherwise, for a layer with a
+    loop, the limits of `share`: with none and with all of the dispatch time of the layer's ops. None for a
+    layer without a loop.
+    """
     of_roof: float | None = None
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
 

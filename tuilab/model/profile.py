@@ -1,4 +1,4 @@
-"""The profile of a call, op by op: a question to a worker and its answers. Times are in seconds."""
+"""The request for a call's op-by-op profile, and the worker's answers. Times are in seconds."""
 
 from typing import Literal
 
@@ -108,7 +108,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Number of ops that were merged into such rows (see `ops`)."""
+    """Number of ops that were merged into rows for a whole op type (see `ops`)."""
     spans_left: int = 0
     """Number of timeline events that were left out."""
     diagnosis: tuple[str, ...] = ()

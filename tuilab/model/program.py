@@ -302,7 +302,7 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     tracing_s: float = 0.0
     differed: str = ""
-    """What differed between its traces."""
+    """What differed between the function's traces."""
     number: int = 0
     """The function's number in the process; if the same code created several functions, the number of the
     last one.
@@ -330,8 +330,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     compile_s: float | None = None
     """Seconds that the change adds to the first step for compiling."""
     program: float | None = None
-    """Speedup of the program so far, as a factor, computed from the steps' share of its time and from
-    `compile_s`.
+    """Speedup of the program so far, as a factor, computed from the steps' share of the program's time and
+    from `compile_s`.
     """
     said: str = ""
     """A sentence about the measurement, or why nothing was measured."""
@@ -422,9 +422,9 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     steps: StepTimes
     host: str = ""
     part: str = ""
-    """The largest part of its step."""
+    """The largest part of the process's step."""
     share: float | None = None
-    """Share of the step that this part takes."""
+    """Share of the step that `part` takes."""
 
 
 PROGRAM = "program"
@@ -443,9 +443,9 @@ class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
     function: str = ""
     """The user's function around the innermost line."""
     count: int = 0
-    """Number of such calls from that line, if they are counted; else 0."""
+    """Number of calls of `call` from the innermost line, if they are counted; else 0."""
     samples: int = 0
-    """Total samples passed to those calls; 0 if unknown."""
+    """Total samples passed to the calls of `call`; 0 if unknown."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -454,7 +454,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""
     use: float | None = None
-    """Share of the device; for the program, the number of busy processors."""
+    """Average busy share of the device (0 … 1); for the program, the number of busy processors."""
     memory: int | None = None
     """Peak bytes; for the CPU, memory in use on the host."""
     memory_total: int | None = None

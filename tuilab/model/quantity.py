@@ -151,7 +151,7 @@ def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
 
 
 def share_words(share: float) -> str:
-    """Format a share of a roof, `53%`; very small shares read "almost none"."""
+    """Format a share of a roof: `53%`; below 10% with one decimal; `<0.1%` for tiny shares."""
     if share < 0.001:
         return "<0.1%"
     return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.1f}%"

@@ -23,7 +23,7 @@ CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The machine in a few fields."""
+    """The main facts about a machine."""
 
     host: str
     cpu: str
@@ -33,7 +33,7 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     """Folder of the environment whose Python measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
-    """Settings of that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """Settings of `environment`: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
 class CaveatLine(Found, frozen=True, omit_defaults=True):
@@ -41,7 +41,7 @@ class CaveatLine(Found, frozen=True, omit_defaults=True):
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the point's figures can be trusted."""
+    """Whether a run's figures can be trusted, and why not."""
 
     half_width: float | None
     """The largest relative half-width: half of an arm's 95% interval over its median (0 … 1); None if an arm
@@ -72,7 +72,7 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     """Number of blocks."""
     sentence: str
-    """A sentence with both figures."""
+    """A sentence with the median of the undisturbed rounds and the median of all rounds."""
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     second_call_s: float | None
     """Seconds of the second call."""
     phases_s: dict[str, float]
-    """Seconds per call by phase, as in `account`; they add up to `median_s`."""
+    """Seconds per call by phase, as in `account`; all phases add up to `median_s`."""
     flags: tuple[CaveatLine, ...]
     """Caveats about this arm."""
     account: Account | None = None
@@ -118,8 +118,9 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     roof: ArmRoof | None = None
     """The arm's rates compared with the device's roof; None if the work or the time is unknown."""
     undisturbed: Undisturbed | None = None
-    """The figures from undisturbed rounds; None if they equal `median_s` within the noise, or too few rounds
-    were undisturbed."""
+    """The figures from undisturbed rounds; None if these figures equal `median_s` within the noise, or too
+    few rounds were undisturbed.
+    """
     does: str = ""
     """What the arm's calls do, if the run's arms do different work. Only arms that do the same work are
     compared.
@@ -151,10 +152,10 @@ class Ratio(msgspec.Struct, frozen=True):
     ratio: float
     """Time of `a` divided by the time of `b`."""
     ci95: tuple[float, float]
-    """Its 95% interval."""
+    """The 95% interval of `ratio`."""
     paired: bool = True
-    """True if computed from common rounds; False if the arms have no common rounds, and their means were
-    used.
+    """True if computed from common rounds; False if the arms have no common rounds, so that the ratio
+    compares the means of the arms.
     """
 
 
@@ -178,7 +179,6 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
-    """Return the placement row of an op of that arm."""
     # Use positional arguments, because a run may have 100,000 rows, and keyword arguments take ten times as
     # long.
     return PlacementRow(

@@ -28,13 +28,15 @@ class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     runs: float
     """Number of executions per call."""
     reason: str
-    """Why a GPU cannot run it."""
+    """Why a GPU cannot run the ops."""
     to_host: float = 0.0
-    """Bytes of its inputs that a GPU computes and that therefore must be copied to the host."""
+    """Bytes of the ops' inputs that a GPU computes and that therefore must be copied to the host."""
     to_device: float = 0.0
-    """Bytes of its results that a GPU reads."""
+    """Bytes of the ops' results that a GPU reads."""
     seconds: float | None = None
-    """Their seconds per call on this host's CPU, according to the profiler; None if not measured."""
+    """Seconds per call that the ops take on this host's CPU, according to the profiler; None if not
+    measured.
+    """
 
 
 class Kernels(msgspec.Struct, frozen=True, array_like=True):
@@ -129,15 +131,15 @@ class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The cost of copies between host and device: latency + bytes / rate."""
 
     latency_s: float
-    """Seconds of an empty copy, in the slower direction."""
+    """Bytes per second from the host to the device; None if the copy's time does not depend on its size."""
     to_device: float | None = None
     """Bytes per second; None if the copy's time does not depend on its size."""
     to_host: float | None = None
-    """Bytes per second in the other direction."""
+    """Bytes per second from the device to the host; None if the copy's time does not depend on its size."""
 
 
 class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The best figures measured on a device."""
+    """The best rates and the shortest times measured on a device."""
 
     memory: tuple[MemoryRoof, ...] = ()
     """Memory roofs by working set, ascending. The last is the device's memory, the others are caches."""

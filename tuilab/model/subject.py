@@ -5,7 +5,7 @@ the text that the user typed.
 import msgspec
 
 MODEL_FILES = (".keras", ".h5", ".hdf5")
-"""Endings of files that Keras saves."""
+"""File name extensions of models that Keras saves."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -22,8 +22,6 @@ class NamedPreset(_Named, frozen=True, tag="preset"):
 
 
 class PresetFile(_Named, frozen=True, tag="preset-file"):
-    """A TOML file with a preset."""
-
     path: str
 
 

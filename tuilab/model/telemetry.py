@@ -13,9 +13,10 @@ class GpuProcess(msgspec.Struct, frozen=True):
     pid: int
     name: str = ""
     memory: int | None = None
-    """Bytes of GPU memory that it holds; None if the driver does not report them."""
+    """Bytes of GPU memory that the process holds; None if the driver does not report them."""
     use: float | None = None
-    """Share of the GPU's processors that it used since the previous sample; None if not reported."""
+    """Share of the GPU's processors that the process used since the previous sample; None if not reported.
+    """
     user: str = ""
     """Owner; "" if unknown. In a container, the driver reports process ids of the host, which cannot be
     looked up.
@@ -97,8 +98,6 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the host at one time."""
-
     use: float | None = None
     """Busy share of all logical CPUs."""
     per_core: tuple[float, ...] = ()
