@@ -47,6 +47,13 @@ def halving(n: int = 32):
         return x
     return halve, tf.eye(n) * 8.0
 
+def branching(n: int = 32):
+    def shrink(x):
+        for _ in tf.range(8):
+            x = tf.matmul(x, x) * 0.02 if tf.reduce_sum(x) > 100.0 else x + 1.0
+        return x
+    return shrink, tf.ones((n, n))
+
 def picked(n: int = 64):
     return lambda x: tf.boolean_mask(x, x[:, 0] > 0.5) * 2.0 + 1.0, tf.concat([tf.eye(n), tf.ones((6, n))], 0)
 
@@ -109,6 +116,20 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     assert works[0].flop == pytest.approx(trips * 2 * 32**3, rel=0.15)
     assert [work.flop for work in works] == [works[0].flop] * 3
     assert not any(work.uncounted for work in works) and "eager" in works[1].note
+
+
+def test_a_branch_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp_path: Path) -> None:
+    """The elements are 1, 0.64, 0.26, 0.04, 1.04, 0.70, 0.31, 0.06, 1.06: six products and two sums."""
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    arms = [Arm("CPU:0", mode, "resident", "") for mode in ("graph", "eager", "xla")]
+    state = run(worker, Scenario("branching", {}, f"{file}:branching"), *arms)
+    works = [state.arms[arm.id].work[0] for arm in arms]
+    assert works[1].flop == pytest.approx(6 * 2 * 32**3, rel=0.15)
+    assert [work.flop for work in works] == [works[1].flop] * 3
+    assert "the branches taken as in eager mode" in works[0].note and "less work" not in works[0].note
+    [alone] = run(worker, Scenario("branching", {}, f"{file}:branching"), arms[0]).arms.values()
+    assert alone.work[0].flop < works[1].flop and "the branch with less work" in alone.work[0].note
 
 
 @pytest.mark.parametrize("mode", ["graph", "xla"])

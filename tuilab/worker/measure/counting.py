@@ -44,6 +44,8 @@ Key = Hashable
 MOST_TRIPS = 200_000
 BY_DATA, OPEN = "its number of iterations depends on the data", "its shapes depend on the data"
 """Why the arithmetic of an op is not counted."""
+LESS_WORK = "the branch with less work"
+"""A note: the branch taken depends on the data, so the count is a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -493,8 +495,8 @@ class _Body:
         counted.state |= least[4].counted.state
         counted.loops |= least[4].counted.loops
         counted.notes += least[4].counted.notes
-        if most[0] > 1.05 * least[0] and "the branch with less work" not in counted.notes:
-            counted.notes.append("the branch with less work")
+        if most[0] > 1.05 * least[0] and LESS_WORK not in counted.notes:
+            counted.notes.append(LESS_WORK)
         self._leave(op, least[2], least[3].outputs, self.runs)
 
     def _value(self, tensor: Any) -> Any:

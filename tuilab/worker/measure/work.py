@@ -14,7 +14,7 @@ from tuilab.model.parameters import Values
 from tuilab.model.roofline import Kernels, Work
 from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.counting import BY_DATA, OPEN, Counted, Part, of_graph, uncounted
+from tuilab.worker.measure.counting import BY_DATA, LESS_WORK, OPEN, Counted, Part, of_graph, uncounted
 from tuilab.worker.tracebacks import text_of
 
 
@@ -73,10 +73,15 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
     seen = reported.pop("eager", None)
     for each in modes:
         other = reported.get(each.mode)
-        if other is None or not any(name.endswith(f"({BY_DATA})") for name in other.uncounted):
+        if other is None:
+            continue
+        loops = any(name.endswith(f"({BY_DATA})") for name in other.uncounted)
+        branches = LESS_WORK in other.note
+        if not loops and not branches:
             continue
         if seen is not None and seen.flop is not None:
-            note = f"{other.note}; loops counted with the iterations seen in eager mode"
+            kinds = ["the loops' iterations"] * loops + ["the branches taken"] * branches
+            note = other.note.replace(f"; {LESS_WORK}", "") + f"; {' and '.join(kinds)} as in eager mode"
             yield known(
                 bench,
                 each,
@@ -95,7 +100,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
                     note=note,
                 ),
             )
-        elif not any(one.mode == "eager" for one in bench.request.arms):
+        elif loops and not any(one.mode == "eager" for one in bench.request.arms):
             names = tuple(name.replace(BY_DATA, f"{BY_DATA}; {_EAGER}") for name in other.uncounted)
             yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 
