@@ -132,7 +132,7 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
         if counts and counts[0] is not None:
             out.parameters["images"] = counts[0]
         else:
-            out.missing.append((source.line, "the number of records: the file is not written here"))
+            out.missing.append((source.line, "the number of records: the document does not write the file"))
     else:
         out.missing.append(
             (

@@ -207,7 +207,7 @@ def model_on_other_device(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     scope.line,
                     f"the model that is timed here was created {where} (line {made.line}), where its "
-                    f"variables stay, so the time is not that of the {here[0]} alone",
+                    f"variables stay, so the {here[0]} is not timed alone",
                     timing=timing,
                     severity="note" if there else None,
                 )

@@ -122,8 +122,7 @@ def _empty(example: Example, timing: Timing) -> Hit:
         maker = next(_computed_before(example, region, events), None)
         made = f" to the result of {maker.name} on line {maker.line}" if maker is not None else ""
         message = (
-            f"the timed loop computes nothing: it only binds names{made}, so the time is that of an empty "
-            "loop"
+            f"the timed loop computes nothing: it only binds names{made}, so the code times an empty loop"
         )
     else:
         message = "nothing is computed between the two clock readings"
