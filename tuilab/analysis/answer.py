@@ -163,9 +163,7 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _describe_noisy(arms: list[ArmState], point: int) -> str:
-    """Describe the arms that are too noisy to tell apart from the fastest arm, even though some arms with
-    lower medians are clearly slower than it.
-    """
+    """Describe the arms that are too noisy to compare with the fastest arm."""
     if not arms:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
@@ -353,7 +351,7 @@ def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:
-    """Return True if the workload found a GPU kernel for each of these ops."""
+    """Return True if the run's facts report a GPU kernel for each of these ops."""
     facts = {fact.name: fact.value for fact in [*state.facts, *graph.facts]}
     if facts.get("host-only-ops") == 0:
         return True

@@ -34,7 +34,7 @@ BY_CHANCE = "may be chance"
 much.
 """
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
-"""A run's flags about the machine rather than the measured code."""
+"""Codes of caveats about the machine rather than the measured code."""
 
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -131,12 +131,12 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the sign at each size, tested at a family-wise error of 5% (Bonferroni)."""
+    """Return the `sign` at each size, tested at a family-wise error of 5% (Bonferroni)."""
     return [place.sign(_level(at)) for place in at]
 
 
 def leads(at: Sequence[SizeRatio]) -> list[int]:
-    """Return which arm leads at each size, tested at the same level as `signs`.
+    """Return the `lead` at each size, tested at the same level as `signs`.
 
     Only a lead can support a crossover.
     """

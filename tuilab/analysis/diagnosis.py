@@ -168,7 +168,7 @@ def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
 
 
 def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
-    """Return True if the run tried the arm as a graph and failed."""
+    """Return True if the run tried the same arm in graph mode, and that arm could not run."""
     tried = [
         other
         for other in state.arms.values()

@@ -1,4 +1,4 @@
-"""Lists the layers of a model in a call of an arm: the time of each, compared with its device's roof."""
+"""Splits a call of an arm into the model's layers, and compares each layer's time with the device's roof."""
 
 from collections.abc import Sequence
 

@@ -83,7 +83,7 @@ def _best(state: RunState, point: int, kind: str) -> Best | None:
 
 
 def _label(state: RunState, arm: ArmState) -> str:
-    """Return the arm's label among its own machine's arms, without the host's name."""
+    """Return the arm's label without the host's name."""
     every = [other.arm for other in state.arms.values()]
     return dict(zip([a.id for a in every], labels(every), strict=True))[arm.arm.id]
 

@@ -131,10 +131,12 @@ def log_mean(cell: ArmSamples) -> Location | None:
 
 
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
-    """Return the mean of all samples, with the error between the processes if that is larger.
+    """Return a mean with an error that includes the differences between processes.
 
-    With six or more processes, each is one observation, and the error is that of their mean. parts: the mean
-    within each process; as in `estimate_of`, processes with few samples do not count.
+    With six or more processes, each process is one observation. With three to five, the result is the mean of
+    all samples or the mean of the processes, whichever has the wider interval. With two that differ, the
+    interval spans both of their means. parts: the mean within each process; processes with few samples do not
+    count.
     """
     middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
     if whole is None or len(middles) < 2:

@@ -1,5 +1,3 @@
-"""The ratio of two arms' times."""
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -21,15 +21,15 @@ from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
-"""Caveat of an arm whose work was folded, pruned, or done outside the call."""
+"""Code of the caveat for an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
 """A profile describes the run if the unprofiled calls next to the profile and the run's own calls differ in
 duration by at most this factor.
 """
 RETRACED = "retraced"
-"""Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
+"""Code of the caveat for an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6
-"""Maximum seconds that the timing of a single call may add to it."""
+"""Maximum seconds that timing a single call adds to the call."""
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
@@ -410,7 +410,7 @@ def missing(state: RunState) -> dict[str, list[int]]:
 
 
 def can_run(arm: ArmState) -> bool:
-    """Return True unless the arm's device, workload or error ruled it out."""
+    """Return True unless the arm is unavailable on this machine or raised an error."""
     return arm.status != "unavailable" and not arm.error
 
 

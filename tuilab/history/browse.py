@@ -53,7 +53,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name of its preset, else of its workload."""
+        """The name of the run's preset, or else of its workload."""
         return self.line.preset or self.line.workload
 
 

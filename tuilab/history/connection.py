@@ -131,8 +131,8 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Create the file in the body with access only for its owner; an existing file keeps its mode. SQLite
-    gives its companion files the same mode.
+    """While the body runs, create files with access only for their owner, unless the file exists. SQLite
+    gives its companion files the same mode as the database.
     """
     if file.exists():
         yield

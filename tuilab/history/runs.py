@@ -67,7 +67,7 @@ class Piece:
 
     run: str
     first: int
-    """Number of the first event; `last` is that of the last one."""
+    """Number of the first event; `last` is the number of the last event."""
     last: int
     rounds: int
     timed_s: float
@@ -76,10 +76,10 @@ class Piece:
     """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events between its rounds, each with the number of rounds before it."""
+    """Other events between the piece's rounds, each with the number of rounds before the event."""
 
     def unpack(self) -> Rounds | e.Log:
-        """Return all its rounds together; a log line if the data is damaged."""
+        """Return the piece's rounds as arrays; a log line if the data is damaged."""
         try:
             found = packed.unpack(self.data(), self.timed_s)
             self._check(found.run, found.count)
@@ -88,7 +88,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return each of its rounds with the number of its event; a log line if the data is damaged."""
+        """Return the piece's rounds with their event numbers; a log line if the data is damaged."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -97,7 +97,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """List all its events in order, with a log line in place of damaged rounds."""
+        """Return the piece's events in order, with a log line in place of damaged rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]

@@ -1,5 +1,3 @@
-"""The schema of the store."""
-
 import sqlite3
 from pathlib import Path
 

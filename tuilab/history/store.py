@@ -27,8 +27,6 @@ BESIDE = f"schema-{VERSION}"
 
 
 class Store(Runs):
-    """The runs, and where they are stored."""
-
     def __init__(self, connection: Connection, file: Path | None, messages: Sequence[str] = ()) -> None:
         super().__init__(connection, file)
         self.messages = tuple(messages)
