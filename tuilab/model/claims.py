@@ -158,7 +158,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     quoted: str = ""
     """The sentence that the program extracted from the document; empty if a person wrote the claim."""
     advice: str = ""
-    """Advice that results from the verdict."""
+    """Advice shown with the verdict."""
     said: str = ""
     """The document's word for the size of the effect ("significant"); we chose the threshold for it."""
     hedged: str = ""

@@ -1,5 +1,3 @@
-"""The machine on which a run was measured."""
-
 import hashlib
 from typing import ClassVar
 

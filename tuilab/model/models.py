@@ -73,7 +73,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ended_by: Literal["memory", "maximum"]
     """What ended the search: the device's memory, or the slider's largest batch."""
     memory: int
-    """Bytes of memory that were free."""
+    """Bytes of the device's memory that were free."""
     source: Source
     """`shapes`: estimated from tensor shapes.
 

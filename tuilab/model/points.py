@@ -1,5 +1,3 @@
-"""The points of a sweep."""
-
 import itertools
 
 from tuilab.model.events import Point

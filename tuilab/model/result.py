@@ -96,13 +96,13 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Why the status is not `ok`."""
     median_s: float | None
-    """Median over blocks (throughput)."""
+    """Median over blocks of calls, so it measures throughput."""
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
     """Number of blocks."""
     latency_s: float | None
-    """Median over single synchronised calls."""
+    """Median seconds of single synchronised calls."""
     first_call_s: float | None
     """Seconds of the first call, which traces, optimises, compiles and runs."""
     second_call_s: float | None

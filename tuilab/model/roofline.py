@@ -263,7 +263,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     launches_s: float = 0.0
     """Seconds to launch the kernels one by one, in eager or graph mode."""
     kernels: int = 1
-    """Number of kernels."""
+    """Number of kernels that a call launches."""
     copies_s: float = 0.0
     host_s: float = 0.0
     """Seconds that this host spends, regardless of the GPU."""

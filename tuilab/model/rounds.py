@@ -21,8 +21,6 @@ class CellRounds:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Consecutive rounds of one run."""
-
     run: str
     count: int
     cells: tuple[CellRounds, ...]

@@ -48,8 +48,6 @@ from tuilab.model.scenario import Budget, Scenario, Sweep
 
 @dataclass
 class ArmSamples:
-    """The samples of one arm at one point."""
-
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
