@@ -413,7 +413,7 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
 
     arm: str
     nodes: tuple[Node, ...]
-    """The ops. If an arm has several such events, the rows of all of them count."""
+    """The ops. If an arm has several placement events, the ops of all these events count."""
     point: Count = 0
 
 

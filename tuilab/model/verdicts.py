@@ -23,5 +23,5 @@ VERDICTS = {
 
 
 def verdict_words(word: str, emulated: bool) -> str:
-    """Return the word for a verdict, with `EMULATED` if its GPU is software."""
+    """Return the word for a verdict, with `EMULATED` if the verdict is based on an emulated GPU."""
     return VERDICTS[word].words + f", {EMULATED}" * emulated
