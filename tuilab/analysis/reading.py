@@ -260,7 +260,7 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     ):
         return ""
     done = rate(work.needed_flop / slowest, "FLOP/s")
-    return f"it would compute at {done}, but the highest rate measured here is {rate(top, 'FLOP/s')}"
+    return f"the call would compute at {done}, but the highest rate measured here is {rate(top, 'FLOP/s')}"
 
 
 def machine_of(state: RunState, arm: ArmState) -> Machine | None:

@@ -602,11 +602,10 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
         share = most / (most + own)
         if own > 0 and share < when.share:
             text = (
-                f"the host computes for {seconds(own)}, whatever the device; even over one lane of "
-                "first-generation PCI"
+                f"the host computes for {seconds(own)}, whatever the device; even over one lane of PCI "
+                f"Express 1.0, which is slower than any GPU's link, copies take only {seconds(most)}, "
+                f"{percent(share)} of a call"
             )
-            text += f" Express, slower than any GPU's link, copies take only {seconds(most)}"
-            text += f", {percent(share)} of a call"
             return "impossible", f"{BY_BOUND} {text}; {threshold(claim, f'at least {percent(when.share)}')}."
     return None
 

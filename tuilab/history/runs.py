@@ -107,7 +107,7 @@ class Piece:
 
     def _check(self, run: str, count: int) -> None:
         if run != self.run or count != self.rounds:
-            raise packed.Damaged("rounds that belong to another piece")
+            raise packed.Damaged("rounds of another run or another part of the run")
 
     def _unread(self, error: Exception) -> e.Log:
         return self.unread(f"stored rounds {self.first} to {self.last}", error)

@@ -193,7 +193,7 @@ def drifting(context: Context, *, long: bool) -> Check:
     message = f"a drift of {percent(GROWTH)} was detected in {found} of {runs} runs"
     if fewest < FOUND * runs:
         message += f"; with this machine's noise, {expected} runs can detect it"
-    message += f"; a steady pace was flagged as slower in {moved[True]} runs, as faster in {moved[False]}"
+    message += f"; a steady pace was flagged as slower in {moved[True]} runs and as faster in {moved[False]}"
     return Check(
         name="drift",
         figure=found / runs,

@@ -70,7 +70,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Choice(
         name="source",
-        help="Images in memory, or in a TFRecord file, written first and read through the page cache.",
+        help="Where the images are: in memory, or in a TFRecord file that is read through the page cache.",
         default="memory",
         options=("memory", "tfrecord"),
     ),
