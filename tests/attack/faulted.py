@@ -1,8 +1,8 @@
 """Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
-Reads trials as JSON lines, and answers each trial with one line. Each trial is a fork of this process, which
-has already imported the command line, and each worker of these tests is a fork of that trial. A trial that
-does not end is killed and reported as a hang. A trial is over when no process that it started remains.
+Reads trials as JSON lines, and answers each with one line. A trial is a fork of this process, which has
+already imported the command line; each worker is a fork of the trial. A trial ends when no process that it
+started remains. A trial that takes too long is killed and reported as a hang.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""Seconds for which processes that a command started may keep running after the command."""
+"""Seconds that a command's processes may outlive the command."""
 
 
 def export() -> None:
@@ -49,7 +49,7 @@ def export() -> None:
 
 
 def remember() -> None:
-    """Change a saved preference. If saving fails, the change affects only this session."""
+    """Change a saved preference. If it cannot be saved, the change applies only to this session."""
     from tuilab.lab import files
 
     files.remember_opened("b.py")
@@ -57,11 +57,10 @@ def remember() -> None:
 
 
 ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
-"""Actions of the screen, run like commands but without the screen."""
 
 
 def load_commands() -> None:
-    """Import the modules that commands need, so that each trial takes only milliseconds."""
+    """Import the modules that commands need, so that a trial takes only milliseconds."""
     for package in (
         "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
     ):  # fmt: skip
@@ -78,13 +77,11 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """If a command starts these tests' own worker, fork that worker from the command, to avoid starting
-    Python again.
-    """
+    """When a command starts these tests' worker, fork the command instead, to avoid a new Python process."""
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-        """Run, in this process, the program that the command would execute."""
+        """Run the program of this command line in this process."""
         faulty.fault_arm(b"", 0, 0, 0, b"")
         os.closerange(3, 1_000)
         signal.set_wakeup_fd(-1)
@@ -114,7 +111,7 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     """Run one trial. Return the exit code or "hang", the number of calls of the failing kind, and whether a
-    process that it started is still running.
+    process that it started still runs.
     """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
@@ -155,7 +152,7 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process reports no number
+            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process leaves no count
             return {"code": os.waitstatus_to_exitcode(status), "calls": calls, "stays": not at_rest()}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)
@@ -164,8 +161,8 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until every process that a command started has ended; return False if one is still running. This
-    process adopts orphans.
+    """Wait until every process of a command has ended; return False if one still runs. This process adopts
+    orphans.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):
@@ -177,7 +174,6 @@ def at_rest() -> bool:
 
 
 def main() -> None:
-    """Answer trials until the input ends."""
     load_commands()
     faulty = ctypes.CDLL(os.environ["LD_PRELOAD"])
     faulty.fault_arm.argtypes = [

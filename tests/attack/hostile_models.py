@@ -24,8 +24,8 @@ HUGE = 2**31
 
 
 class Made:
-    """Writes the hostile files. Fields: the output folder, and the targets of the attacks (a folder, a file,
-    a port).
+    """Writes the hostile files to `folder`. The other fields are the targets of the attacks: a folder, a
+    file, a port.
     """
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
@@ -36,7 +36,7 @@ class Made:
     def saved(
         self, name: str, function: Callable[[Any], Any], edit: Callable[[Any], None] | None = None
     ) -> Path:
-        """Save a model that is a function of four numbers; return its folder. edit: changes its only
+        """Save a model that is a function of four numbers; return its folder. edit: changes its
         `MetaGraphDef`.
         """
         import tensorflow as tf
@@ -117,7 +117,7 @@ class Made:
         self.saved("constant_bomb", adds, edit)
 
     def unlisted(self) -> None:
-        """The graph's list of functions lacks the functions that the objects refer to."""
+        """The graph's function list lacks the functions that the objects refer to."""
         import tensorflow as tf
 
         def saves(x: Any) -> Any:
@@ -163,7 +163,7 @@ class Made:
         self.saved("twice", self.writes, edit)
 
     def pipe(self) -> None:
-        """The index of the variables is a named pipe to which no process writes."""
+        """The variables' index is a named pipe without a writer."""
         folder = self.saved("pipe", lambda x: {"y": x * 2})
         (folder / "variables" / "variables.index").unlink()
         os.mkfifo(folder / "variables" / "variables.index")
@@ -204,7 +204,7 @@ class Made:
     ) -> Path:
         """Save a small `.keras` file with an edited description; return its path.
 
-        members: contents by file name, with `_` for the dot; None omits the member.
+        members: contents by file name, with `_` for the dot; None omits the file.
         """
         import keras
 
@@ -230,18 +230,17 @@ class Made:
 
     @staticmethod
     def adding(module: str, kind: str, config: Any, registered: str | None = None) -> Callable[[Any], None]:
-        """Return an edit that adds a layer to a model's description."""
         layer = {"module": module, "class_name": kind, "config": config, "registered_name": registered}
         return lambda described: described["config"]["layers"].append(layer)
 
     @staticmethod
     def code() -> dict[str, Any]:
-        """Return a function defined in the file, in the form that Keras stores."""
+        """Return a function in the form in which Keras stores one in the file."""
         compiled = compile("import os; os.system('true')", "x", "exec")
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
     def unsafe_switch(self) -> None:
-        """CVE-2025-9906: the description turns safe mode off, and then includes code."""
+        """CVE-2025-9906: the description turns safe mode off before it uses code."""
         function = "enable_unsafe_deserialization"
 
         def edit(described: Any) -> None:
@@ -273,7 +272,7 @@ class Made:
         self.packed("evaluates", lambda described: described["compile_config"].update(metrics=[metric]))
 
     def regularizer(self) -> None:
-        """Code from the file is used as a layer's regularizer."""
+        """A layer's regularizer is code in the file."""
 
         def edit(described: Any) -> None:
             code = {"class_name": "__lambda__", "config": {"value": self.code()}}
@@ -290,7 +289,7 @@ class Made:
         self.packed("pickled_weights", model_weights_h5=None, model_weights_npz=stream.getvalue())
 
     def weights(self, name: str, change: Callable[[Any, str], None]) -> None:
-        """Save a `.keras` file after changing the table of one weight."""
+        """Save a `.keras` file after changing the HDF5 dataset of one weight."""
         import h5py
 
         path = self.packed(name)
@@ -304,11 +303,11 @@ class Made:
         self.packed(name, model_weights_h5=stream.getvalue())
 
     def shape_bomb(self) -> None:
-        """CVE-2026-0897: the table of a weight claims to hold terabytes."""
+        """CVE-2026-0897: the dataset of a weight claims to hold terabytes."""
         self.weights("shape_bomb", lambda f, at: f.create_dataset(at, (2**40,), "f4", chunks=(1024,)))
 
     def external_weights(self) -> None:
-        """CVE-2026-1669: the table of a weight is in another file."""
+        """CVE-2026-1669: the dataset of a weight is in another file."""
         where = [(str(self.secret), 0, 16)]
         self.weights("external_weights", lambda f, at: f.create_dataset(at, (4,), "f4", external=where))
 
@@ -345,11 +344,10 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""The files, each with words from the message with which tuilab rejects it."""
+"""By file, words from the message with which tuilab rejects it."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:
-    """Write all files."""
     made = Made(models, outside, secret, port)
     for name in KINDS:
         getattr(made, name.partition(".")[0])()

@@ -1,7 +1,7 @@
-"""A program that sends the messages of an observer, steps and profiler windows, without TensorFlow.
+"""Sends an observer's messages, steps and profiler windows without TensorFlow.
 
-Optional arguments: how often to repeat the messages, and the seconds between repetitions. Prints `end`
-afterwards. Run with `-I -S`, so that the observer itself is not loaded.
+Optional arguments: number of repetitions of the messages, and seconds between them. Prints `end` afterwards.
+Run with `-I -S`, so that the real observer is not loaded.
 """
 
 import contextlib

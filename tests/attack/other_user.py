@@ -1,7 +1,7 @@
-"""Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
+"""Runs commands as another user of the machine. Reads trials as JSON lines and answers each with one line.
 
-Each trial is a fork. It runs the command once with full privileges, which imports all Python files, and then
-drops the privileges: the other user may not be allowed to read these files.
+Each trial is a fork. The other user may be unable to read the Python files, so the trial first runs the
+command with full privileges, which imports them, and then drops the privileges.
 """
 
 import contextlib
@@ -18,7 +18,6 @@ from tuilab.processes import die_with_parent
 
 
 def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-    """Run a command; return its exit code and output."""
     os.environ |= environment
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     sys.argv, code = ["tuilab", *words], 0
@@ -32,13 +31,12 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 
 def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
-    """Run Python code. It answers by calling `answer`, and may continue to run afterwards."""
+    """Run Python code. The code calls `answer` and may then continue to run."""
     os.environ |= environment
     exec(text, {"answer": answer})
 
 
 def main() -> None:
-    """Answer trials until the input ends. The code of a trial may run until this process ends."""
     load_commands()
     for line in sys.stdin:
         told = json.loads(line)
@@ -62,7 +60,7 @@ def main() -> None:
             if "words" in told:
                 answer(command(told["words"], told["environment"]))
             else:
-                die_with_parent()  # the kernel cleared this setting when the user changed
+                die_with_parent()  # changing the user has cleared this setting
                 code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)

@@ -1,7 +1,6 @@
-"""Runs `tuilab` with this folder's worker. Arguments: seconds per round, a file, and the words of the
-command.
+"""Runs `tuilab` with this folder's worker. Arguments: seconds per round, a file, and the command's words.
 
-A single word `script` runs a program of five lines that measures; `serve` serves a lab with that worker.
+The single word `script` runs a short program that measures; `serve` serves a lab with that worker.
 """
 
 import sys
@@ -26,7 +25,7 @@ if WORDS == ["script"]:
     Lab.run(main)
 else:
     if WORDS[:1] == ["serve"]:
-        # The server runs this Python with `-P -m tuilab` for each page's lab.
+        # The server starts each page's lab with this Python and `-P -m tuilab`.
         python = Path(TRUTH).with_name("python")
         python.write_text(f'#!/bin/sh\nshift 3\nexec {sys.executable} {__file__} {LENGTH} {TRUTH} "$@"\n')
         python.chmod(0o700)

@@ -1,4 +1,4 @@
-"""Makes system calls fail on purpose. This is the test's side; `faulted.py` runs the trials."""
+"""Makes system calls fail. The tests use this module; `faulted.py` runs the trials."""
 
 import json
 import os
@@ -15,8 +15,8 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""Special values instead of an errno. In this order: the process is killed; only half is written; the file is
-cut before it is read; the file grows before it is read.
+"""Used in place of an errno: the process is killed; only half is written; the file is cut before it is read;
+the file grows before it is read.
 """
 
 
@@ -24,8 +24,8 @@ cut before it is read; the file grows before it is read.
 class Outcome:
     """The outcome of a trial.
 
-    code: the command's exit code, or "hang". calls: number of system calls of the kind that fails. stays:
-    True if a process that the command started has not ended.
+    code: the command's exit code, or "hang". calls: number of system calls of the failing kind. stays: True
+    if a process of the command still runs.
     """
 
     code: int | str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class Faulty:
-    """Runs commands and makes their system calls fail. Skips the test if there is no C compiler."""
+    """Runs commands whose system calls fail. Skips the test without a C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("gcc")
@@ -67,11 +67,11 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """Run a command in which some calls fail. fault: the kind of call, the first failing call, the number
-        of failing calls, and the errno.
+        """Run a command in which some calls fail.
 
-        below: count only calls on files below this folder. folder: the working directory. in_worker: let
-        calls fail in the worker only. stdout: an additional file for the output.
+        fault: the kind of call, the first call to fail, the number of failing calls, and the errno. below:
+        count only calls on files below this folder. folder: the working directory. in_worker: fail calls of
+        the worker only. stdout: another file for the output.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:
@@ -96,7 +96,6 @@ class Faulty:
         return Outcome(answer["code"], calls, out.read_text(errors="replace"), answer["stays"])
 
     def close(self) -> None:
-        """Stop the program."""
         assert self._program.stdin is not None
         self._program.stdin.close()
         self._program.wait(30)
@@ -105,7 +104,6 @@ class Faulty:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory):
-    """Yield one `Faulty` for each test file."""
     some = Faulty(tmp_path_factory.mktemp("faulty"))
     yield some
     some.close()

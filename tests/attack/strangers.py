@@ -1,4 +1,4 @@
-"""Opens a folder of hostile model files in every possible way, and watches the folders around it."""
+"""Opens a folder of hostile model files in each possible way, and watches the folders around it."""
 
 import contextlib
 import json
@@ -19,15 +19,14 @@ from tests.calling import TUILAB
 from tests.data_folder import knowing
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "models"
-"""Scripts in the shared folder that write further hostile files."""
+"""Scripts outside the repository that write more hostile files."""
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
-"""Time limit in seconds for opening a file in these tests. Users get two minutes."""
+"""Time limit in seconds for opening a file in these tests. The default is two minutes."""
 PATIENCE_S = 240.0
 """Seconds after which a command counts as hanging: the opening limit, plus a start on a busy machine."""
 BASE = 1_500_000_000
-"""Memory in bytes of a command that opens no model: two TensorFlow processes at most, and the command itself.
-"""
+"""Memory in bytes of a command that opens no model: the command and up to two TensorFlow processes."""
 
 LAB = """
 import asyncio, json, sys
@@ -44,7 +43,7 @@ async def main(lab):
 
 Lab.run(main)
 """
-"""Code that opens the files in the lab, one after another, as the lab's screen does."""
+"""Opens the files one after another, as the lab's screen does."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,10 @@ class Outcome:
 
 
 class Field:
-    """The folders of a test. `models` contains the files to open. `outside`, `home` and `work` must not
-    change. `tmp` must be empty at the end.
+    """The folders of a test.
+
+    `models` contains the files to open. `outside`, `home` and `work` must not change. `tmp` must be empty at
+    the end.
     """
 
     def __init__(self, root: Path) -> None:
@@ -82,17 +83,15 @@ class Field:
                 self.connections += 1
 
     def close(self) -> None:
-        """Stop listening."""
         self._server.close()
 
     def make_own(self) -> None:
-        """Write the files of `hostile_models`."""
         script = "import sys; from tests.attack.hostile_models import make, Path; "
         script += "make(*map(Path, sys.argv[1:4]), int(sys.argv[4]))"
         self._made_by(script, self.models, self.outside, self.secret, self.port)
 
     def make_shared(self) -> None:
-        """Write the files of the shared scripts, with this folder's secret and server as their targets."""
+        """Write the files of the external scripts, with this folder's secret and server as targets."""
         for path in sorted(SHARED.glob("make_*.py")):
             script = path.read_text()
             for theirs, ours in (
@@ -112,7 +111,6 @@ class Field:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the models."""
         return sorted(os.listdir(self.models))
 
     def contents(self) -> dict[str, object]:
@@ -123,12 +121,12 @@ class Field:
                 if path.is_file() or path.is_symlink():
                     stat = path.lstat()
                     found[str(path.relative_to(self.root))] = (stat.st_size, stat.st_mtime_ns)
-        # A killed process leaves its scratch folder behind; the next process removes it.
+        # A killed process leaves its scratch folder, which the next process removes.
         left = [each for each in os.listdir(self.root / "tmp") if not each.startswith("tuilab-")]
         return {**found, "tmp": left}
 
     def command(self, *words: str) -> Outcome:
-        """Run the command until it ends, and watch its memory."""
+        """Run the command until it ends, and record its peak memory."""
         environment = {
             **os.environ, "TUILAB_DATA": knowing(self.root / "data"), "HOME": str(self.root / "home"),
             "TMPDIR": str(self.root / "tmp"), "TUILAB_OPENING_S": str(LIMIT_S), "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -139,7 +137,7 @@ class Field:
                 words, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, env=environment,
                 cwd=self.root / "work",
             )  # fmt: skip
-            patience = begun + PATIENCE_S * max(1, len(words) - 5)  # a lab opens many models
+            patience = begun + PATIENCE_S * max(1, len(words) - 5)  # a lab opens several models
             while process.poll() is None:
                 most = max(most, _taken(process.pid))
                 if time.monotonic() > patience:
@@ -154,11 +152,11 @@ class Field:
         return Outcome(process.returncode, said, time.monotonic() - begun, most // 1_000_000)
 
     def open(self, name: str, *words: str) -> Outcome:
-        """Open a model with a command of tuilab. words: the command, then its options, without the file."""
+        """Open a model with a tuilab command. words: the command and its options, without the file."""
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models in one lab, one after another. Each outcome has the total time and the peak memory
+        """Open the models one after another in one lab. Each outcome has the total time and the peak memory
         of all models.
         """
         files = [str(self.models / name) for name in names]
@@ -173,7 +171,7 @@ class Field:
 
 
 def _taken(pid: int) -> int:
-    """Return the memory in bytes that a process, its descendants, and the workers forked for it use."""
+    """Return the bytes of memory of a process, its descendants, and the workers forked for it."""
     total = 0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -185,18 +183,17 @@ def _taken(pid: int) -> int:
 
 
 def _servers() -> list[psutil.Process]:
-    """Return the processes of this session that fork workers."""
     folder = os.environ.get("TUILAB_TESTS_FORKED", "")
     found = psutil.process_iter(["cmdline"]) if folder else ()
     return [each for each in found if any(word.startswith(folder) for word in each.info["cmdline"] or ())]
 
 
 STOPPED = "GB of memory|not finished after|Unable to allocate"
-"""Messages for files that fill the memory. A busy host may reach the time limit before the memory is full. If
-little memory is free, the allocation fails at once.
+"""Messages for files that fill the memory. A busy host may reach the time limit first, and with little free
+memory the allocation fails at once.
 """
 WITHOUT_TRAINING = {"evaluates.keras"}
-"""Models that open without harm: their attack is in `compile`, which is not restored."""
+"""Models that open without harm, because their attack is in `compile`, which is not restored."""
 NAMED = {
     **{
         name: re.escape(named) for name, named in hostile_models.KINDS.items() if name not in WITHOUT_TRAINING
@@ -252,6 +249,6 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "not a readable HDF5 file",
 }
-"""Words from the message that rejects each file. The other files open, or fail with a message from Keras,
-TensorFlow or a limit.
+"""By file, words from the message that rejects it. Files without an entry open, or fail with a message from
+Keras, TensorFlow or a limit.
 """

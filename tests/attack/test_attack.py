@@ -1,7 +1,7 @@
-"""The lab under seeded attack: measurements survive, no process or file is left behind, and no user sees a
-traceback.
+"""Random, seeded attacks on the lab: measurements survive, no process or file is left behind, no traceback
+appears.
 
-Few trials by default, many with `--long`. Each test prints a row of results at its end (`-s` shows it).
+Few trials by default, many with `--long`. At its end, each test prints its results (shown with `-s`).
 """
 
 import asyncio
@@ -63,9 +63,7 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return all trials. With TUILAB_TESTS_PART=2/8, return only the second eighth, to run the long mode in
-    parts.
-    """
+    """Return all trials. With TUILAB_TESTS_PART=2/8, return only the second eighth."""
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
 
@@ -77,7 +75,7 @@ def table(name: str, **figures: int) -> None:
 
 
 def ours(word: str) -> list[psutil.Process]:
-    """Return the running processes that have `word` in their arguments or environment."""
+    """Return the running processes with `word` in their arguments or environment."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -91,7 +89,6 @@ Begin = Callable[[Path, list[str], dict[str, str]], AbstractContextManager[subpr
 
 @contextlib.contextmanager
 def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command whose output goes to a file."""
     with (place / "log").open("wb") as log:
         program = subprocess.Popen(
             words, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=place
@@ -104,7 +101,6 @@ def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterato
 def on_a_terminal(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the lab in its own terminal."""
     terminal = Terminal(words, {**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"})
     try:
         deadline = time.monotonic() + 60
@@ -123,7 +119,7 @@ def on_a_terminal(
 def in_a_page(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server, open one page of it, and start a run there."""
+    """Run a server, open a page of it, and start a run there."""
     aiohttp = pytest.importorskip("aiohttp")
     words = [*words, "--port", str(free_port())]
     with (place / "log").open("wb") as log:
@@ -162,8 +158,6 @@ def in_a_page(
 
 @dataclass(frozen=True)
 class Face:
-    """A way to start a run, and how often to kill the run in long and in short mode."""
-
     words: tuple[str, ...]
     kills: int
     few: int = 2
@@ -215,7 +209,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             done = here("history", "unattended")
         text = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in text + done.stdout + done.stderr
-        # The output of a screen consists of escape sequences.
+        # a screen's output always contains escape sequences
         plain = done.stdout + done.stderr + (text if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
@@ -241,7 +235,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
-    """After its watcher is killed, the program continues, a signal still ends it, and no process is left
+    """The program continues after its watcher is killed, still obeys signals, and leaves no process
     behind.
     """
     rng = random.Random("32 watch")
@@ -249,7 +243,7 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # a short path, because tuilab does not use long ones
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # tuilab rejects long socket paths
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [
@@ -280,8 +274,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
         tracebacks += "Traceback" in text
-        # An end is missing without reason if no signal asked the process to end, or if the signal arrived
-        # before the process watched for it.
+        # Without `end`, a signal must have ended the process, unless it came before the process handled
+        # signals.
         lost += "end" not in text and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)
@@ -295,8 +289,8 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
 @linux
 @pytest.mark.long
 def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
-    """If the tests run in the background or under nohup, the test process ignores INT and HUP, and its
-    children would inherit that.
+    """If the tests run under nohup or in the background, the test process ignores INT and HUP, which its
+    children would inherit.
     """
     test = tmp_path / "test_one.py"
     test.write_text(
@@ -328,7 +322,7 @@ def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
 
 
 def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:
-    """Kill the program, or one of its processes, at a random time; sometimes while its history is locked."""
+    """Kill the program or one of its processes at a random time, sometimes while its history is locked."""
     number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
     lock = None
     if rng.random() < 0.4:
@@ -356,7 +350,7 @@ def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) ->
 
 
 def rounds_of(data: Path) -> dict[str, int]:
-    """Return the number of rounds of each run in that history."""
+    """Return each run's number of rounds in that history."""
     if not data.exists():
         return {}
     store = Store.open(data)
@@ -437,7 +431,7 @@ def replaced(rng: random.Random, pattern: bytes, line: bytes, by: str) -> bytear
 
 
 def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
-    """Return a recording with random changes to bytes, values, keys, order or length."""
+    """Return a recording with random changes of bytes, values, keys, order or length."""
     out = list(lines)
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = rng.randrange(len(out))
@@ -527,14 +521,14 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
     try:
         (run,) = import_file(store, file)
     except InputError:
-        return  # the recording was rejected with a message
+        return  # a message rejects the recording
     for format_ in FORMATS:
         assert not ESCAPE.search("".join(document_of(format_, store, run, ())))
     store.close()
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host tries this while it is idle, and while it measures its own run."""
+    """The remote host tries both while idle and while it measures its own run."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

@@ -1,8 +1,8 @@
-"""The n-th system call fails, for all n, in every command that writes; the user's data must stay intact.
+"""In each command that writes, the n-th system call fails, for all n. The user's data must stay intact.
 
-By default, some calls of each command fail. `--long` fails each call, once and permanently; kills the command
-at each call that changes a file; writes only half of the data; and changes the user's files while they are
-read. That takes an hour; TUILAB_TESTS_PART=2/8 runs the second eighth of it, for each command.
+By default, a few calls of each command fail. `--long` fails each call, once and permanently; kills the
+command at each call that changes a file; writes only half of the data; and changes the user's files while
+they are read. That takes an hour; TUILAB_TESTS_PART=2/8 runs the second eighth.
 """
 
 import contextlib
@@ -53,24 +53,23 @@ FAULTS = {
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
 }
-"""The faults: the kind of system call that fails, and its errno."""
+"""By fault: the kind of system call that fails, and its errno."""
 CHANGING = ("cut while read", "grown while read")
-"""Faults that affect only the user's own files."""
+"""Faults that change only the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Number of rounds in each run, including the run that a worker left behind. The number is small, because
-each round adds system calls to every command.
-"""
+"""Number of rounds per run. It is small, because each round adds system calls to every command."""
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command to attack. words: its command line. measures: True if it needs a worker.
+    """A command to attack.
 
-    in_worker: calls fail in the worker, not the command. reads: the user's own files that it reads. varies:
-    its output contains the time, so only its structure is compared. stdout: a file for its output.
+    words: its command line. measures: True if it needs a worker. in_worker: fail calls of the worker instead
+    of the command. reads: the user's own files that it reads. varies: True if its output contains the time,
+    so only its structure is compared. stdout: a file for its output.
     """
 
     words: str
@@ -125,11 +124,11 @@ USUAL = COMMANDS.keys() - {
     "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
-"""Number of trials per command in short mode. Each trial has a different kind of fault."""
+"""Number of trials per command in short mode, each with another kind of fault."""
 
 
 def template(place: Path) -> Path:
-    """Return a home folder with a history, and with documents and files of the user."""
+    """Return a home folder with a history, documents, and the user's own files."""
     own = place / "own"
     own.mkdir(parents=True)
     (place / "tmp").mkdir()
@@ -179,13 +178,12 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def files(place: Path) -> dict[str, bytes]:
-    """Return the user's own files and the lab's saved preferences."""
     found = [file for name in ("own", "state") for file in (place / name).rglob("*") if file.is_file()]
     return {str(file.relative_to(place)): file.read_bytes() for file in found}
 
 
 def rounds_in(file: Path) -> dict[str, int]:
-    """Return the rounds in a history, including those of deleted runs, as far as the history is readable."""
+    """Return the number of rounds per run in the readable part of a history, including deleted runs."""
     store = Store.at(file)
     try:
         return {
@@ -197,8 +195,6 @@ def rounds_in(file: Path) -> dict[str, int]:
 
 
 class Attack:
-    """One command under attack."""
-
     def __init__(self, faulty: Faulty, name: str, tmp: Path) -> None:  # noqa: F811
         self.faulty, self.name, self.command, self.tmp = faulty, name, COMMANDS[name], tmp
         self.home = template(tmp / "home")
@@ -234,27 +230,25 @@ class Attack:
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
             stdout=self.place / self.command.stdout if self.command.stdout else None,
-            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it never gets
+            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it cannot get
             **environment(self.place),
         )
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call: once so that only this call fails, and once so that all later calls
-        fail too. In short mode, yield a few of these at random.
+        """Yield each fault at each call, both as a single failure and as the failure of all later calls. In
+        short mode, yield a random few.
         """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # Alternate single and permanent failures, so that each part of the trials (TUILAB_TESTS_PART)
-            # includes both.
+            # Alternate single and permanent failures, so that each part (TUILAB_TESTS_PART) has both.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
 
     def attack(self, fault: str, at: int, times: int) -> None:
-        """Run one trial, and record any damage that it leaves."""
         done = self.play(fault, at, times)
         self.figures["failed"] += 1
         wrong = list(self.wrong(fault, done))
@@ -270,7 +264,7 @@ class Attack:
         killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        # Exit code 5: no history contains the run, and the command reports where its data is.
+        # Exit code 5 means that no history holds the run, and the command names the place of its data.
         if done.code not in (0, 1, 2, 3, 4, 5) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:
@@ -282,7 +276,6 @@ class Attack:
             yield "lost"
 
     def missing(self, fault: str, done: Outcome) -> Iterator[str]:
-        """Yield the user's data that was lost."""
         before, now = files(self.home), files(self.place)
         if fault in CHANGING:
             yield from self.overwritten(fault, before, now)
@@ -295,12 +288,12 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # an unsaved preference still applies to the session
+            # an unsaved preference still applies to this session
+            if undone and self.name != "lab: remember":
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
     def overwritten(self, fault: str, before: dict[str, bytes], now: dict[str, bytes]) -> Iterator[str]:
-        """Yield files that were overwritten although another program had changed them in the meantime."""
         for name in before.keys() & now.keys():
             if now[name] in (before[name], self.after.get(name)) or name in WRITTEN.get(self.name, ()):
                 continue
@@ -310,12 +303,10 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return whether unexpected content is acceptable, because only a time differs or because the command
-        was killed.
-        """
+        """Return True if only a time differs, or if killing the command explains the content."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
-        # The shell has emptied this file, and the exit code reports the failure.
+        # The shell has truncated this file. The exit code reports the failure.
         if name == self.command.stdout and done.code != 0:
             return True
         if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:
@@ -333,7 +324,7 @@ class Attack:
             for name, value in environment(self.place).items():
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
-            # If no file in the home folder could be opened, the temporary files are in the shared /tmp.
+            # If no file in the home folder could be opened, the temporary files are in /tmp.
             everybodys = Path("/tmp", (fallback_folder() or self.place).name)
             store = Store.open()
             with contextlib.suppress(OSError):
@@ -362,7 +353,6 @@ class Attack:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
-        """Return the run's rounds from the file or temporary folder that the command reports."""
         if elsewhere := re.search(r"runs are saved in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
@@ -396,7 +386,7 @@ WRITTEN = {
     "check -o": ("own/out.json",),
     "check --write-baseline": ("own/base.json",),
 }
-"""Files that a command always writes, even if it cannot read them."""
+"""Files that a command writes even if it cannot read them."""
 
 
 @linux

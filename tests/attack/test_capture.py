@@ -1,6 +1,4 @@
-"""A captured function exists in its old or its new version, never half written, whatever fails and whenever
-it fails.
-"""
+"""A captured function exists in its old or new version, never half written, whatever fails."""
 
 import json
 import os
@@ -77,7 +75,7 @@ def test_a_failed_capture_keeps_the_previous_one(tf, tmp_path, monkeypatch):
         with pytest.raises(tf.errors.ResourceExhaustedError):
             capture(step, tf.ones((2, 3)), folder=folder)
     with monkeypatch.context() as patch:
-        patch.setattr("json.dumps", lambda *_, **__: 1 / 0)  # this is the last file to be written
+        patch.setattr("json.dumps", lambda *_, **__: 1 / 0)  # this file is written last
         with pytest.raises(ZeroDivisionError):
             capture(step, tf.ones((2, 3)), folder=folder)
     assert tree(folder) == before and os.listdir(folder.parent) == ["step"]

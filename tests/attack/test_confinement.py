@@ -1,5 +1,5 @@
-"""Tests what a confined worker and its children may do, and tuilab's behaviour on a kernel that cannot
-confine processes.
+"""What a confined worker and its children may do, and how tuilab behaves if the kernel cannot confine
+processes.
 """
 
 import contextlib
@@ -92,15 +92,12 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""User code that tries what a malicious model might try: in its process, a thread, a child and a fork."""
+"""Tries what a malicious model might try: in its own process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
 @pytest.fixture
 def tried(tf, tmp_path):
-    """Yield a model, and a function that writes the code to open the model. Fails if that code connects to a
-    server.
-    """
     outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
     for each in (outside, home, models, tmp_path / "code"):
         each.mkdir()
@@ -130,7 +127,7 @@ def tried(tf, tmp_path):
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
     """Return why a worker rejects this model.
 
-    As over ssh, the worker does not know about the model when it starts.
+    As over ssh, the worker starts without knowing the model.
     """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
@@ -148,9 +145,8 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker that was started without a model replaces itself.
-
-    A fresh worker is confined from its start.
+    """A warm worker that was started without a model replaces itself; a fresh worker is confined from its
+    start.
     """
     model, opening = tried
     scope = requests.scope(str(model), opening()) if told else ""
@@ -164,7 +160,7 @@ def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told
 
 @confining
 def test_a_command_opens_a_model_with_its_first_worker(tf, tmp_path):
-    """A worker that was started unconfined would be replaced, which costs 0.2 s."""
+    """Replacing an unconfined worker would take 0.2 s."""
     model = Made(tmp_path, tmp_path, tmp_path, 0).packed("good")
     workers: set[int] = set()
     command = begun(tmp_path, "explain", str(model))
@@ -200,7 +196,7 @@ def test_an_unconfined_probe_succeeds(tmp_path):
 
 @confining
 async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
-    """In these processes, the probe raises an error if it can use more than the scratch folder."""
+    """In the forked processes, the probe raises an error if it can use more than the scratch folder."""
     model, opening = tried
     rig = Rig(monkeypatch, 0)
     await rig.lab.start()
@@ -261,17 +257,15 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
-"""Code that confines itself, with the pattern of GPU files from its arguments, and prints the files that it
-can open for writing.
+"""Confines itself, with the pattern of GPU files from its arguments, and prints the files that it can open
+for writing.
 """
 
 
 @pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
 @pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
 def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
-    """The kernel may drop unused entries of /proc from its caches. To test this case too, the test drops
-    them.
-    """
+    """The kernel may drop unused /proc entries from its caches, so the test drops them as well."""
     outside, device = tmp_path / "outside", tmp_path / "nvidia0"
     outside.touch()
     if gpu:
@@ -282,7 +276,7 @@ def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu)
         command, env=settings, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     lines = [confined.stdout.readline() for _ in range(4)]
-    with contextlib.suppress(OSError):  # only root may drop the caches
+    with contextlib.suppress(OSError):  # only root may drop caches
         Path("/proc/sys/vm/drop_caches").write_text("2")
     rest, _ = confined.communicate("\n", timeout=60)
     lines += rest.splitlines(keepends=True)
@@ -305,7 +299,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(program))), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Code that runs a command as if the kernel had no Landlock."""
+"""Runs a command as if the kernel had no Landlock."""
 
 
 @pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="other system calls")
@@ -319,7 +313,7 @@ def test_without_landlock_the_doctor_says_so_and_the_list_of_ops_decides(tf, tmp
 
     def run_without(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT, *words]
-        # A server that forks workers would lack Landlock for the rest of the session.
+        # Workers must not fork from a shared server, which would lack Landlock for the rest of the session.
         where = {"env": environment(tmp_path / "data", TUILAB_TESTS_FORKED=""), "cwd": tmp_path}
         return subprocess.run(command, capture_output=True, text=True, timeout=200, **where)
 

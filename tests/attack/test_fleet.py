@@ -1,4 +1,4 @@
-"""If the client of a fleet is killed, its nodes keep their measurements, and no worker is left behind."""
+"""If a fleet's client is killed, the nodes keep their measurements and no worker is left behind."""
 
 import os
 import random
@@ -22,7 +22,7 @@ SWEEP = ("sweep", "stft-small", "--device", "CPU", "--mode", "graph", "--budget"
 
 
 class AttackWorkers(WorkerPlugin):
-    """Runs each node with this folder's worker and its own data folder."""
+    """Makes each node use this folder's worker and its own data folder."""
 
     name = "attack-workers"
 
@@ -71,7 +71,7 @@ def kills(cluster: LocalCluster, client: Client, folder: Path, trials: int) -> N
             time.sleep(0.1)
         orphans += len(ours(str(truth)))
         time.sleep(1.5)
-        # The nodes are still running, but their data must already be complete.
+        # The nodes still run, but their data must be complete already.
         here, there = rounds_of(place / "data"), rounds_of(far)
         tracebacks += "Traceback" in (place / "log").read_text(errors="replace")
         measured = {file.name.partition(".")[2]: file.stat().st_size for file in place.glob("truth.*")}

@@ -1,7 +1,6 @@
-"""Runs with forked processes are killed at random times: no data is lost, no process is left. With
-TensorFlow.
+"""Kills forked processes of a run at random times: no data is lost, no process is left. With TensorFlow.
 
-The workers record their own progress: each writes one byte per reported round. `--long` makes 48 trials (`-s`
+The workers write one byte per reported round, which counts their progress. `--long` makes 48 trials (`-s`
 prints the table).
 """
 
@@ -34,15 +33,14 @@ if any(word.startswith("tuilab.worker") for word in sys.orig_argv):
     Channel.send = counted
 """
 EARLIEST, SECONDS = 5.0, 18.0
-"""Seconds from the start of a `standard` run of that preset until its first process starts, and until the run
-ends, on a machine with two processors.
+"""Seconds from the start of a `standard` run until its first process starts and until the run ends, on two
+processors.
 """
 WHO = ("lab", "measuring", "idle", "stub", "zygote")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started(word: str) -> list[psutil.Process]:
-    """Return running processes with this word in their environment."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -52,8 +50,8 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Return the processes of one kind in a run: forked workers (busy or waiting), the processes that
-    requested these forks, or zygotes.
+    """Return a run's processes of one kind: forked workers (busy or waiting), the processes that requested
+    the forks, or zygotes.
     """
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:
@@ -78,7 +76,7 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """Kill a process of the requested kind at a random time of the run; return its kind."""
+    """Kill a process of this kind at a random time of the run; return its kind."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)
@@ -91,7 +89,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
             time.sleep(rng.uniform(0.0, 0.6))
             program.send_signal(signal.SIGINT)
         return what
-    while program.poll() is None:  # the process to kill may start later
+    while program.poll() is None:
         if found := those(what, started(truth)):
             with suppress(psutil.Error):
                 rng.choice(found).kill()
@@ -135,7 +133,7 @@ def test_killing_any_process_of_a_forked_run_loses_no_round_and_leaves_none(tmp_
             hangs += 1
             program.kill()
             code = program.wait()
-        # A worker without its lab finishes its own part of the run.
+        # Without its lab, a worker finishes its own part of the run.
         deadline = time.monotonic() + (60.0 if who == "lab" or who == "SIGHUP" else 5.0)
         begun = time.monotonic()
         while started(truth) and time.monotonic() < deadline:

@@ -1,7 +1,7 @@
-"""Watched programs that do harm on purpose or by accident. Each ends as it would without watching. The page
-reports the problem, and no file or process is left behind.
+"""Watched programs that do harm, deliberately or not, end as they would without watching. The page reports
+the problem, and no file or process is left behind.
 
-They send the observer's protocol to the watching process, without TensorFlow.
+They send the observer's protocol without TensorFlow.
 """
 
 import os

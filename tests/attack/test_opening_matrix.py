@@ -34,7 +34,7 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """Return two Pythons by name: one with Keras 3.8, and the one that runs the tests."""
+    """Return two Python interpreters by name: one with Keras 3.8, and the one that runs the tests."""
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """Return a description of what is wrong with an outcome; "" if nothing is wrong."""
+    """Return a description of each fault of an outcome."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")
@@ -75,7 +75,7 @@ def test_no_file_acts_by_any_way(field, pythons, way):
     if pythons.get(way, "").startswith("missing"):
         pytest.skip(pythons[way])
     before, free = field.contents(), psutil.virtual_memory().available
-    # A process can allocate 500 MB more between two checks of its memory.
+    # A process can allocate 500 MB between two checks of its memory.
     allowed = BASE + 500_000_000 + int(min(MOST * free, max(SHARE * free, ROOMY + 2**30)))
     outcomes = field.open_in_lab(field.names) if way == "lab" else {}
     wrong = []

@@ -1,4 +1,4 @@
-"""Two real users of one machine: neither can read, change or block the data of the other."""
+"""Two real users of one machine cannot read, change or block each other's data."""
 
 import contextlib
 import json
@@ -21,13 +21,11 @@ from tests.remote.server import free_port
 from tuilab.history.store import FILE
 
 REPOSITORY = Path(__file__).parents[2]
-# The tests in this file may run in parallel, so each process uses its own names.
+# Tests run in parallel, so each test process uses its own account names.
 NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for number in ("one", "two"))
 
 
 class Users:
-    """Two user accounts of the machine; commands run as either of them."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.accounts = {name: pwd.getpwnam(name) for name in NAMES}
@@ -67,7 +65,8 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """Run Python code as that user until the tests end; return the object that the code prints.
+        """Run Python code as that user; return the object that the code prints. The code may run until the
+        tests end.
 
         warm: modules to import first.
         """
@@ -83,7 +82,7 @@ class Users:
         return json.loads(self.program.stdout.readline())
 
     def give(self, path: Path, name: str) -> None:
-        """Change the owner of a file, or of everything in a folder."""
+        """Change the owner of a file, or of a folder with all its contents."""
         account = self.accounts[name]
         for each in [path, *path.rglob("*")]:
             os.chown(each, account.pw_uid, account.pw_gid)
@@ -101,7 +100,7 @@ def users():
         for name in made:
             subprocess.run(["userdel", name], check=True)
         pytest.skip("no accounts can be made here")
-    # Only the user who started pytest can read its folders.
+    # Only the user who runs pytest can read pytest's own folders.
     folder = Path(tempfile.mkdtemp(prefix="tuilab-users-", dir="/tmp"))
     folder.chmod(0o755)
     (folder / "tmp").mkdir()
@@ -110,7 +109,7 @@ def users():
     yield found
     found.program.stdin.close()
     found.program.wait(30)
-    # The account is in use until the last process of that user has exited.
+    # An account is in use until the last process of its user has exited.
     theirs = [p for p in psutil.process_iter(["username"]) if p.info["username"] in made]
     for process in theirs:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -123,7 +122,6 @@ def users():
 
 @pytest.fixture
 def data(users):
-    """Return a history of three runs that belongs to the first user."""
     folder = users.folder / f"data-{len(list(users.folder.iterdir()))}"
     filled(folder, 3)
     users.give(folder, NAMES[0])
@@ -131,7 +129,6 @@ def data(users):
 
 
 def state(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
-    """Return every file with its owner, mode and bytes."""
     every = {f.name: (f, f.stat()) for f in folder.rglob("*") if f.is_file()}
     return {name: (s.st_uid, s.st_gid, s.st_mode, f.read_bytes()) for name, (f, s) in every.items()}
 
@@ -203,7 +200,7 @@ def test_fixing_an_article_of_another_user_leaves_it_whole(users, data):
 
 
 def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
-    """If tuilab followed the link, an attacker who predicts its name could overwrite any file of the user."""
+    """An attacker who predicts the link's name could otherwise overwrite any file of the user."""
     precious = users.folder / "precious"
     precious.mkdir()
     (precious / "notes.md").write_text("mine")

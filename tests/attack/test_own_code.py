@@ -1,4 +1,6 @@
-"""Hostile user code in a real worker: the worker ends, leaves nothing behind, and prints no escape sequences."""
+"""Hostile user code in a real worker: the worker ends, leaves nothing behind, and prints no escape
+sequences.
+"""
 
 import os
 import re
@@ -96,7 +98,7 @@ SAYS = {
 }
 """The expected messages of some programs."""
 FEW = ["raises", "sleeps without a name", "forks twice", "prints no text"]
-# Authors see the traceback of their own code, but no frames from tuilab's own files.
+# Authors see a traceback of their own code without frames from tuilab's files.
 TRACE = re.compile(r"File \"[^\"]*/tuilab/(?!worker/tracebacks)[a-z_/]+\.py\"")
 ESCAPE = re.compile("[\x1b\x9b\x07]")
 
@@ -126,7 +128,7 @@ def test_hostile_own_code_is_reported_and_the_lab_continues(tmp_path, request):
         found = bool(TRACE.search(output)), bool(ESCAPE.search(output)), len(left)
         if any(found) or done.returncode not in (0, 2, 3) or SAYS.get(name, "") not in output:
             print(name, done.returncode, found, output[-1_500:])
-        refused = name in BODIES and "needs a default" in output  # tuilab refused the code, so it did not run
+        refused = name in BODIES and "needs a default" in output  # tuilab refused to run the code
         unsaid += refused or SAYS.get(name, "") not in output
         tracebacks, escapes, orphans = tracebacks + found[0], escapes + found[1], orphans + found[2]
         for process in left:

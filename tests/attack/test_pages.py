@@ -1,4 +1,4 @@
-"""Tampered pages of watched programs: the command and the screen show a page, or reject it with a message."""
+"""Tampered pages of watched programs: the command and the screen show a page or a message."""
 
 import copy
 import json
@@ -19,7 +19,6 @@ PAGE = json.loads(RECORDINGS.joinpath("watched.json").read_bytes())["page"]
 
 
 def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the path to every part of a JSON value."""
     yield at
     for key, inner in (
         tree.items() if isinstance(tree, dict) else enumerate(tree if isinstance(tree, list) else ())
@@ -28,7 +27,7 @@ def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | in
 
 
 def tampered(rng: random.Random, tree: Any) -> str:
-    """Return the text of a JSON value after replacing, removing or moving some parts at random."""
+    """Return the JSON text after replacing, removing or moving some parts at random."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice([1, 1, 2, 4])):
         *way, key = rng.choice([at for at in leaves(tree) if at])

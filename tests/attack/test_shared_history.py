@@ -1,6 +1,4 @@
-"""Two labs, a watch inside one of them, and commands use one history at the same time. Some are killed at
-random.
-"""
+"""Two labs, a watch in one of them, and commands share one history. Some are killed at random."""
 
 import contextlib
 import os
@@ -47,7 +45,7 @@ class Shared:
         return [sys.executable, str(PROGRAM), "0.005", str(self.truth), *words]
 
     def lab(self, name: str) -> Terminal:
-        """Return the lab named `name`, reopened if it was killed."""
+        """Return the lab of that name. Reopens it if it was killed."""
         if name not in self.labs:
             self.labs[name] = Terminal(self.words(), self.env, (120, 40), cwd=str(self.folder))
             self.labs[name].see("ready")
@@ -58,7 +56,7 @@ class Shared:
         self.labs.pop(name).close()
 
     def watch(self, terminal: Terminal) -> None:
-        """Watch a program to its end and close its page, which is saved in the history."""
+        """Watch a program to its end and close its page, which the history saves."""
         terminal.press("o")
         terminal.see("completes")
         terminal.press("train.py\r")
@@ -87,7 +85,6 @@ class Shared:
         ]
 
     def round(self) -> None:
-        """Run everything at once with random timing, then check the history."""
         die = self.random.random
         beside = [
             threading.Thread(target=self.command, args=(die() < 0.2, *words))
@@ -107,7 +104,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # without a pause, the terminal would read Esc and the next key as one Alt combination
+            )  # without a pause, the terminal would read Esc and the next key as an Alt combination
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:
@@ -122,8 +119,8 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import the runs that continued in the background, and compare the history with
-        the workers' counts.
+        """Close everything, import runs that continued in the background, and compare the history with the
+        workers' counts.
         """
         for terminal in self.labs.values():
             terminal.press("q")
@@ -162,7 +159,6 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
 @pytest.mark.terminal
 @pytest.mark.timeout(300)
 def test_killed_labs_watches_and_commands_share_a_history(shared: Shared) -> None:
-    """This test runs for half a minute."""
     until, done = time.monotonic() + SHORT_S, 0
     while time.monotonic() < until:
         shared.round()

@@ -28,11 +28,13 @@ from tuilab.worker.models import keras_file, saved_model
 saved_model._examine = lambda *given: ()
 keras_file.examine = lambda *given: None
 """
-"""User code that disables the allow lists in its worker."""
+"""Turns off the allow lists in its worker."""
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return why the worker rejects the file ("" if it opens the file), and how the worker ended if it did."""
+    """Return why the worker rejects the file ("" if it opens it), and how the worker ended ("" if it
+    runs).
+    """
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:
@@ -84,7 +86,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # An unconfined worker lets the same file do its damage, which shows that the attack works.
+        # An unconfined worker lets the file do its damage, which proves that the attack works.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -92,11 +94,11 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
-"""The shared files that write files unless tuilab stops them."""
+"""External files that write files unless tuilab stops them."""
 READ = names("readfile csv immutable")
-"""The shared files that read the secret when they are opened."""
+"""External files that read the secret when opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""The shared files that take long to test. `test_opening_matrix.py` tests them."""
+"""External files that take long to test; see `test_opening_matrix.py`."""
 
 
 @pytest.mark.long
@@ -104,7 +106,6 @@ HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant
 @pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/cases/models")
 @pytest.mark.timeout(1_200)
 def test_sandbox_alone_stops_every_file(tmp_path):
-    """Opens each file without the allow lists, so that only the sandbox can stop it."""
     worker = Worker(environment={"TUILAB_OPENING_S": str(LIMIT_S)})
     field = Field(tmp_path / "field")
     field.make_own()
@@ -121,7 +122,6 @@ def test_sandbox_alone_stops_every_file(tmp_path):
             wrong.append((name, said, after.keys() ^ before.keys(), field.connections))
             before, field.connections = after, 0
     assert not wrong
-    # With trust, the files run unconfined, so they must have their intended effect.
     idle = []
     for name in sorted(WRITE & set(field.names)):
         opened(worker, field.models / name, Opening(trust=True))
@@ -138,7 +138,7 @@ STATIC = {
     for name, named in KINDS.items()
     if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
 }
-"""The files that are rejected for their description alone, before TensorFlow or Keras reads them."""
+"""Files that are rejected for their description alone, before TensorFlow or Keras reads them."""
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -161,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """With `--code`, a model file may call the functions that the given code registers, but no others."""
+    """With `--code`, a model file may call functions that the given code registers, but no others."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -189,8 +189,8 @@ def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """In Hugging Face's cache, a model is a folder of links into `blobs`. A confined worker may read
-    `blobs`.
+    """Hugging Face's cache stores a model as a folder of links into `blobs`, which a confined worker may
+    read.
     """
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
@@ -226,7 +226,6 @@ def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
 
 
 def adding(module, kind, config, **more):
-    """Return an edit that adds a layer to the description."""
     layer = {"module": module, "class_name": kind, "config": config, "registered_name": None, **more}
     return lambda described: described["config"]["layers"].append(layer)
 
@@ -352,8 +351,8 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """A file chooses the name of the node that restores it. An earlier allow list accepted any node with this
-    name.
+    """The file itself names the node that restores it. An earlier allow list accepted any node of
+    this name.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

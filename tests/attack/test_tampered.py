@@ -1,4 +1,4 @@
-"""Every tampered value of a history is shown, skipped or reported. No value emits an escape sequence."""
+"""Tampered values in a history are shown, skipped or reported. None emits an escape sequence."""
 
 import random
 import re
@@ -24,13 +24,11 @@ COMMANDS = [
     "history tag run1 x", "history check --repair",
 ]  # fmt: skip
 IDS = {"run", "program", "preset", "parameters", "machine"}
-"""Columns whose values must be unique."""
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 FEW = 8
 
 
 def columns(file):
-    """Return every column of the store's own tables."""
     connection = sqlite3.connect(file)
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'found*' AND name NOT GLOB 'sqlite*'"
     found = [

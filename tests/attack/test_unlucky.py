@@ -60,7 +60,7 @@ OVER = [
 
 @pytest.mark.parametrize("line", OVER)
 def test_a_command_does_not_overwrite_its_input(place, line):
-    here("history")  # this first command imports the run that continued in the background
+    here("history")  # the first command imports the run that continued in the background
     before, runs = files(place), rounds_in(place / "data" / FILE)
     done = here(*line.split())
     *notes, error = done.stderr.splitlines()
@@ -72,7 +72,7 @@ def test_a_command_does_not_overwrite_its_input(place, line):
 
 
 def nested(place, what):
-    """Replace a file with JSON that is nested 5,000 levels deep."""
+    """Replace a file with 5,000 levels of nested JSON."""
     text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
     if "." in what:
         file = place / what
@@ -221,7 +221,7 @@ def maze(place):
     Path("deep.md").write_text(DOCUMENT)
     os.chdir(before)
     yield folder
-    # Python's own function fails at its recursion limit.
+    # shutil.rmtree fails at Python's recursion limit
     subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 

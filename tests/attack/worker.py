@@ -1,7 +1,7 @@
 """A worker without TensorFlow, but with the real channel and spool: a round every few milliseconds.
 
-Arguments: seconds per round, and a file for the number of finished rounds; optionally the number of rounds in
-a run, and the seconds until the worker is ready.
+Arguments: seconds per round, and a file for the number of finished rounds; optionally the number of rounds
+per run, and the seconds until the worker is ready.
 """
 
 import os
@@ -29,7 +29,7 @@ LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
 USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
 ROUNDS = (
     int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else USUAL
-)  # otherwise, the word is `worker`, as ssh runs it
+)  # without this, the word is `worker`, as over ssh
 WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
@@ -39,8 +39,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure one run after another, as the real worker does. The end of a run must not close the file of the
-    next run.
+    """Measure one run after another, as the real worker does. The end of a run must not close the next run's
+    file.
     """
     while True:
         measure(inbox.get())
@@ -72,7 +72,6 @@ def measure(request: requests.Measure) -> None:
 
 
 def answer(request: requests.Ask) -> None:
-    """Answer a question with a profile and its file, or with roofs."""
     bodies: list[msgspec.Struct] = [
         Roofs(machine=MACHINE.key, at="2026-11-23T00:00:00Z", seconds=1.0, sync_s=1e-6)
     ]

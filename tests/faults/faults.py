@@ -21,12 +21,11 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds. At this pace, a run is still in progress when the latest fault is injected."""
+"""Seconds between rounds, so that a run still continues when the latest fault is injected."""
 FAULTS: dict[str, Fault] = {}
 
 
 def fault(run: Fault) -> Fault:
-    """Register a fault under the name of its function."""
     FAULTS[run.__name__.replace("_", "-")] = run
     return run
 
@@ -42,7 +41,7 @@ def opened(trial: Trial, worker: dict[str, object] | None = None, **given: objec
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait until a random point of the run."""
+    """Start a run, and wait until a random point of it."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
@@ -59,13 +58,13 @@ def reacts(terminal: Terminal) -> None:
 def works(terminal: Terminal) -> None:
     """Assert that another run completes."""
     reacts(terminal)
-    # If the worker is being replaced, the run starts when the new worker is ready.
+    # While the worker is being replaced, the run waits for the new worker.
     terminal.press("r")
     done(terminal)
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
-    """Ask the lab to exit, and assert that it does."""
+    """Ask the lab to exit, and assert its exit code."""
     terminal.press("q")
     assert terminal.ended(REACTS_S) == code
 
@@ -76,8 +75,9 @@ def done(terminal: Terminal) -> None:
 
 
 def cannot_be_written(terminal: Terminal) -> None:
-    """Assert that the screen reports that files cannot be written. A key press would hide the message, so
-    press a key only if the run ended too early to show it.
+    """Assert that the screen reports that files cannot be written.
+
+    Presses a key only if the run ended too early to show the message, because a key press would hide it.
     """
     words = "not saved: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
@@ -90,7 +90,6 @@ def cannot_be_written(terminal: Terminal) -> None:
 
 
 def killed(terminal: Terminal) -> None:
-    """`kill -9`."""
     terminal.signal(signal.SIGKILL)
     terminal.ended()
 
@@ -135,7 +134,7 @@ _worker_dies("allocate", "MemoryError")
 
 @fault
 def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
-    """One arm fails because the device has no memory left; the others continue."""
+    """One arm fails because the device has no free memory; the others continue."""
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
@@ -182,7 +181,7 @@ def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
-    """The worker sends broken lines. They appear as log lines."""
+    """The worker sends broken lines, which appear as log lines."""
     terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
     terminal.press("r")
     done(terminal)
@@ -217,7 +216,6 @@ def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
 
 
 def workers(trial: Trial) -> list[int]:
-    """Return the workers of this trial."""
     return [pid for pid, command in trial.processes().items() if "tuilab.worker" in command]
 
 
@@ -226,7 +224,7 @@ def workers(trial: Trial) -> list[int]:
 
 @fault
 def lab_killed(trial: Trial, rng: random.Random) -> None:
-    """`kill -9` of the lab during a run: the worker finishes it, and the next start imports it."""
+    """The lab is killed during a run. The worker finishes the run, and the next start imports it."""
     terminal = opened(trial)
     amid(terminal, rng)
     killed(terminal)
@@ -238,7 +236,7 @@ def lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """`kill -9` of a lab whose runs must end with it: the runs end, and every round is saved."""
+    """A lab whose runs must end with it is killed. The run ends, and every round is saved."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     killed(terminal)
@@ -317,7 +315,7 @@ def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Two labs use one store. The second lab starts while the worker of the first lab is starting."""
+    """Two labs use one store. The second starts while the first lab's worker is starting."""
     first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
     first.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.5))
@@ -369,7 +367,9 @@ def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
-    """A terminal that does not control the session sends no HUP: standard input and output are just closed."""
+    """A terminal that does not control the session sends no HUP, so only standard input and output are
+    closed.
+    """
     how = rng.choice(["finish", "end"])
     terminal = opened(trial, controlling=False, hangup=how)
     amid(terminal, rng)
@@ -381,7 +381,9 @@ def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
-    """The terminal is resized rapidly during a run, also to absurd sizes. Afterwards, the screen is correct."""
+    """The terminal is resized rapidly during a run, also to absurd sizes. Afterwards, the screen is
+    correct.
+    """
     terminal = opened(trial)
     terminal.press("r")
     for _ in range(60):
@@ -398,7 +400,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """Every key of the lab, except those that leave it, is pressed faster than the lab paints."""
+    """All keys, except those that leave the lab, are pressed faster than the lab paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -412,7 +414,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # Escape and another key are read as one key if they arrive together, which can happen on a busy machine.
+    # On a busy machine, Escape and another key may arrive together and be read as one key.
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")
@@ -427,7 +429,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
 
 @contextlib.contextmanager
 def locked(trial: Trial) -> Iterator[None]:
-    """Hold an exclusive lock on the store in another program."""
+    """Hold an exclusive lock on the store from another program."""
     other = sqlite3.connect(trial.data / FILE, isolation_level=None, timeout=5, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     try:
@@ -461,8 +463,8 @@ def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
-    """When the lab is killed, the store contains nothing of the run. After the next start, it contains all of
-    the run.
+    """The store contains nothing of the run when the lab is killed, and the whole run after the next
+    start.
     """
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
@@ -488,7 +490,7 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
-    """The file system is full from the first round to the end. The lab reports that, and saves pending events
+    """The file system is full from the first round on. The lab reports that, and saves pending events
     elsewhere.
     """
     small = trial.folder / "small"
@@ -512,7 +514,7 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 def store_damaged(trial: Trial, rng: random.Random) -> None:
     """The store's pages are overwritten while a lab is open.
 
-    The lab renames the store and creates a new one, and no round of the run is lost.
+    The lab renames the store and creates a new one. No round of the run is lost.
     """
     terminal = opened(trial)
     amid(terminal, rng)
@@ -546,8 +548,8 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """The data folder cannot be created. Runs are saved in a temporary folder, and move to the data folder
-    once it can be created.
+    """The data folder cannot be created. Runs go to a temporary folder, and move once the data folder can be
+    created.
     """
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")
@@ -589,7 +591,7 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
 def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
     """The home belongs to another user and cannot be read or written."""
     if os.getuid() == 0:
-        # root has every permission, so the program drops its privileges.
+        # Root has every permission, so the program drops its privileges.
         before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
         if not shutil.which(before[0]):
             return
@@ -627,12 +629,12 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
 
 
 def gone_alone(trial: Trial) -> None:
-    """Assert that a process left behind by the lab exits by itself after its run."""
+    """Assert that a process that outlived the lab exits by itself after its run."""
     assert not trial.alone(START_S), "an orphan"
 
 
 def command(trial: Trial, *words: str) -> str:
-    """Run a command of the real program on the trial's store."""
+    """Run a command of the real program on the trial's store; return its output."""
     told = calling.run(trial.data, *words, seconds=60, env=trial.environment)
     assert told.returncode == 0 and "Traceback" not in told.stderr, told
     return told.stdout
@@ -649,7 +651,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of the given size; yield whether mounting succeeded."""
+    """Mount a file system of the given size; yield True if that succeeded."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

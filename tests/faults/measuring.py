@@ -26,11 +26,11 @@ MACHINE = Machine(
 
 
 class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Instructions for the worker. rounds: per run. every_s: seconds between them. warm_s: seconds until it
-    is ready. faults: the fault at each round.
+    """Instructions for the worker.
 
-    once: a file created when a fault occurs, which prevents a second fault. stillborn: a file without which
-    the worker dies at startup.
+    rounds: number of rounds per run. every_s: seconds between them. warm_s: seconds until it is ready.
+    faults: the fault at each round. once: a file created when a fault occurs, which prevents a second fault.
+    stillborn: a file without which the worker dies at startup.
     """
 
     rounds: int = 30
@@ -43,7 +43,7 @@ class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 SCRIPT = Says()
 ARMS: list[str] = []
-"""Arms of the current run."""
+"""The current run's arms."""
 HANDLERS: dict[type[requests.Request], str] = {
     requests.Measure: "tests.faults.measuring:measure",
     requests.Ask: "tests.faults.measuring:other",
@@ -57,7 +57,6 @@ def read(given: Mapping[str, Any]) -> Says:
 
 
 def start(context: Context, pending: object = ()) -> None:
-    """Become ready after the time given in the instructions."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")
         sys.stderr.flush()
@@ -71,7 +70,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Measure a run. Record each round in the side log after sending it."""
+    """Measure a run. Records each round in the side log after sending it."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]
@@ -108,7 +107,7 @@ def note(run: str, index: int) -> None:
 
 
 def go_wrong(context: Context, run: str, done: int) -> None:
-    """Cause the fault that the instructions name for this round, if any."""
+    """Cause the fault, if any, that the instructions set for this round."""
     fault = SCRIPT.faults.get(done, "")
     if not fault:
         return

@@ -1,4 +1,4 @@
-"""User functions that each fail in a different way. The real worker measures them."""
+"""User functions that each fail in a different way, for the real worker."""
 
 import os
 import random
@@ -13,7 +13,7 @@ AFTER = 40
 
 
 def _failing(fail, in_graphs=False):
-    """Return a step that fails after some calls, and with `in_graphs` also while it is traced."""
+    """Return a step that fails after some calls or, with `in_graphs`, also while it is traced."""
     calls = [0]
     one = tf.ones((8, 8))
 
@@ -53,7 +53,6 @@ def hang_hard(n: int = 4):
 
 
 def sound(n: int = 4):
-    """Compute without a failure."""
     return _failing(lambda: None)
 
 

@@ -17,15 +17,16 @@ PRESETS = Path(__file__).resolve().parents[1] / "tui" / "presets"
 
 
 def step_clock(by: float, when: str) -> None:
-    """Change this process's wall clock when the file appears."""
+    """Change this process's wall clock by `by` seconds once the file `when` exists."""
     real = time.time
     time.time = lambda: real() + (by if os.path.exists(when) else 0.0)  # type: ignore[assignment]
 
 
 def main(given: dict[str, object]) -> int:
-    """Run the lab. worker: instructions for the worker. hangup, preset, rerun: like the lab's options.
+    """Run the lab.
 
-    faulty: the help key raises an error.
+    worker: instructions for the worker. hangup, preset, rerun: like the lab's options. faulty: the help key
+    raises an error.
     """
     if given.get("faulty"):
         LabApp.action_help = lambda app: 1 / 0  # type: ignore[method-assign, assignment, return-value]

@@ -1,7 +1,7 @@
 """After each fault, the lab shows the stated message, its history is intact, and it still works. The tests
 use the real program in a real terminal.
 
-CI runs some faults of each kind once; `--long` runs each of them often, at different points of a run.
+CI runs some faults of each kind once; `--long` runs each often, at different points of a run.
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ USUAL = {
     "resized-while-it-paints", "keys-in-a-storm", "store-locked-and-the-lab-killed", "disk-full",
     "store-damaged", "no-home", "clock-steps",
 }  # fmt: skip
-"""Faults that run by default: one or two of each kind. The others run in long mode, except those in
+"""Faults that run by default: one or two of each kind. Long mode runs the others, except those in
 test_real_faults.py.
 """
 LONG = 6
@@ -36,8 +36,9 @@ LONG = 6
 
 @dataclass
 class Outcome:
-    """The outcome of a trial. fault: a description of the failure; "" if there was none. left: remaining
-    processes. lost: lost rounds.
+    """The outcome of a trial.
+
+    fault: a description of the failure; "" if there was none. left: remaining processes. lost: lost rounds.
     """
 
     fault: str = ""
@@ -50,12 +51,12 @@ class Outcome:
 
     @property
     def fine(self) -> bool:
-        """True if every promise was kept."""
+        """True if there was no failure and nothing was left or lost."""
         return not (self.fault or self.left or self.lost or self.late or self.traceback)
 
     @property
     def report(self) -> str:
-        """Return a readable description of the failures."""
+        """Return a description of the failures."""
         shown = re.sub(r"\x1b\[[0-?]*[a-zA-Z]", " ", self.traceback)
         counts = f"{self.left} processes left, {self.lost} rounds lost, too late: {self.late}"
         return f"{counts}\n{self.fault}\n{shown}"

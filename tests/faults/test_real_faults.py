@@ -14,9 +14,7 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""Time limit in seconds for TensorFlow to restart and for the measurement of a function. This is not a
-guarantee to users.
-"""
+"""Maximum seconds for TensorFlow to restart and a function to be measured. Not a guarantee to users."""
 
 
 def hurries(terminal: Terminal) -> None:

@@ -1,4 +1,4 @@
-"""One trial: the real program in a terminal, a fault, and the conditions that must hold after the fault."""
+"""One trial: the real program in a terminal, a fault, and the conditions that must hold afterwards."""
 
 import contextlib
 import json
@@ -21,11 +21,11 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""Time limit in seconds. No fault may block a key or the exit forever. The limit only distinguishes a hang
-from a busy machine; benchmarks measure how long a key takes without faults.
+"""Maximum seconds before a key or the exit counts as blocked. Long enough for a busy machine; benchmarks
+measure how long keys take.
 """
 START_S = 40.0
-"""Time limit in seconds for a program to start on a busy machine. This is not a guarantee to users."""
+"""Maximum seconds for a program to start on a busy machine. Not a guarantee to users."""
 
 
 class Trial:
@@ -69,7 +69,6 @@ class Trial:
         self, command: list[str], *, size: tuple[int, int] = (120, 40), controlling: bool = True,
         env: dict[str, str] | None = None,
     ) -> Terminal:  # fmt: skip
-        """Run any program in a terminal with this trial's home."""
         environment = {**self.environment, **(env or {})}
         terminal = Terminal(command, environment, size, cwd=str(self.folder), controlling=controlling)
         self.terminals.append(terminal)
@@ -79,7 +78,7 @@ class Trial:
 
     @property
     def reported(self) -> dict[str, set[int]]:
-        """Return the rounds that the worker of each run reported."""
+        """The rounds that workers reported, by run."""
         out: dict[str, set[int]] = defaultdict(set)
         with contextlib.suppress(FileNotFoundError):
             for line in self.side_log.read_text().splitlines():
@@ -92,8 +91,8 @@ class Trial:
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Return the rounds in the history by run. Like the start of a lab, first import the runs of workers
-        that continued without one.
+        """Return the rounds in the history by run. First imports the runs that continued without a lab, as a
+        lab does when it starts.
         """
         data = data or self.data
         store = Store.open(data)
@@ -107,9 +106,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return the reported rounds that are missing from the history. data: another folder in which to look
-        too.
-        """
+        """Return the reported rounds that the history lacks. data: another folder to search."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -130,14 +127,14 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Return the processes that are still running after `seconds` seconds. The result must be empty."""
+        """Return the processes that still run after `seconds` seconds; there should be none."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
 
     def traceback(self) -> str:
-        """Return the part of a traceback that a terminal showed, if any."""
+        """Return the part of a traceback that a terminal showed; "" if there is none."""
         for terminal in self.terminals:
             sent = bytes(terminal.sent)
             for words in (b"Traceback", b"Error:", b"Exception"):
@@ -147,7 +144,6 @@ class Trial:
         return ""
 
     def close(self) -> None:
-        """Clean up."""
         for terminal in self.terminals:
             terminal.close()
         for pid in self.processes():
@@ -156,13 +152,12 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """Return whether the name of an error is part of a sentence of the lab, such as `MemoryError: no more`."""
+    """Return True if the error's name is part of a sentence of the lab, such as `MemoryError: no more`."""
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 
 @contextlib.contextmanager
 def trial(folder: Path) -> Iterator[Trial]:
-    """Run a trial in a new folder, and always clean up."""
     folder.mkdir(parents=True, exist_ok=True)
     made = Trial(folder)
     try:

@@ -2,8 +2,8 @@
 
 python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
 
-After each round is reported, it is also recorded in the file that `TUILAB_SIDE_LOG` names. Rounds recorded
-there must never be lost.
+After a round is reported, it is also recorded in the file that `TUILAB_SIDE_LOG` names. These rounds must
+never be lost.
 """
 
 import json

@@ -31,7 +31,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        # Only this text is sent in full length. Otherwise, this test would take as long as the sanitizing
+        # Only this text keeps its full length. Otherwise, this test would take as long as the sanitizing
         # tests.
         whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
@@ -45,7 +45,6 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def declare(context: Context, request: requests.Request) -> None:
-    """Declare user code, or reject it."""
     assert isinstance(request, requests.Declare)
     name = request.file.rpartition(":")[2]
     if name == "refused":
@@ -55,7 +54,6 @@ def declare(context: Context, request: requests.Request) -> None:
 
 
 def ask(context: Context, request: requests.Request) -> None:
-    """Answer a question."""
     assert isinstance(request, requests.Ask)
     answer = scene.profile(SUPPLY) if request.kind == "profile" else scene.forecast(SUPPLY)
     body = msgspec.Raw(msgspec.json.encode(answer))

@@ -1,8 +1,8 @@
 """Hostile text: each payload starts with a visible token and may contain a token that must never be visible.
 
-If the visible token appears, the payload was displayed. If the hidden token appears, an attack worked: that
-token is inside a control string, which a terminal would interpret as a title, link, clipboard content or
-command.
+If the visible token appears, the payload was displayed. If the hidden token appears, an attack worked,
+because that token is inside a control string, which a terminal would interpret as a title, link, clipboard
+content or command.
 """
 
 import base64
@@ -23,7 +23,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """A hostile text. token: the visible part of the text. kind: the kind of attack."""
+    """A hostile text. token: its visible part. kind: the kind of attack."""
 
     token: str
     kind: str
@@ -171,7 +171,7 @@ HUGE = {
 
 
 class Supply:
-    """An endless supply of payloads with unique tokens. made: the payloads handed out so far."""
+    """An endless supply of payloads with unique tokens. made: the payloads so far."""
 
     def __init__(self, kinds: dict[str, str] = KINDS, first: int = 0) -> None:
         self._kinds = itertools.cycle(kinds.items())
@@ -179,7 +179,6 @@ class Supply:
         self.made: dict[str, Payload] = {}
 
     def next(self) -> Payload:
-        """Return the next payload."""
         number = next(self._number)
         kind, text = next(self._kinds)
         token = f"v{number:05d}"
@@ -188,7 +187,6 @@ class Supply:
         return payload
 
     def text(self) -> str:
-        """Return the text of the next payload."""
         return self.next().text
 
     def __iter__(self) -> Iterator[Payload]:
@@ -203,5 +201,5 @@ def toml(text: str) -> str:
 
 
 def tokens_in(text: str) -> set[str]:
-    """Return the payload tokens visible in the text."""
+    """Return the payload tokens that are visible in the text."""
     return set(SHOWN.findall(text))

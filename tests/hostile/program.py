@@ -13,7 +13,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 
 
 def main(folder: str, told: str) -> int:
-    """Run the lab. folder: the folder that contains the presets. told: instructions for the worker."""
+    """Run the lab. folder: contains the presets. told: instructions for the worker."""
     command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
     return run(
         Options(

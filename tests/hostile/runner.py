@@ -1,6 +1,4 @@
-"""A runner that starts no process and sends only payloads. The payloads take the same path as a worker's
-events.
-"""
+"""A runner that starts no process and sends only payloads, which take the same path as a worker's events."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -22,7 +20,7 @@ def through_the_door(event: Event) -> Event:
 
 
 class HostileRunner(ScriptedRunner):
-    """Sends only hostile text. nodes, logs: number of nodes and of log lines in a run."""
+    """Sends only hostile text. nodes, logs: number of nodes and log lines in a run."""
 
     def __init__(
         self, on_event: Callable[[Event], None], supply: Supply, *, nodes: int = 60, logs: int = 60

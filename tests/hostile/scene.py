@@ -30,11 +30,11 @@ FREE = {
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
-"""Fields that identify objects, which must keep their values."""
+"""Fields that identify objects, so their values must stay."""
 
 
 def spoilt(message: T, supply: Supply) -> T:
-    """Return the message with a payload in each field of free text."""
+    """Return the message with a payload in each free-text field."""
     kind = type(message).__name__
     free = (FREE | NAMED.get(kind, set())) - KEPT.get(kind, set())
     changed = {
@@ -56,7 +56,7 @@ def _spoilt(value: Any, free: bool, supply: Supply) -> Any:
 
 
 def machine(supply: Supply) -> Machine:
-    """Return a machine with hostile names, on whose CPU runs still work."""
+    """Return a machine with hostile names, whose CPU still works."""
     more = tuple(Device(supply.text(), supply.text()) for _ in range(2))
     found = spoilt(CPU_MACHINE, supply)
     return msgspec.structs.replace(found, devices=(Device("CPU:0", supply.text()), *more))
@@ -77,7 +77,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start of a run repeats the request. The text about its machine is already hostile.
+    # The start of a run repeats the request, and the text about its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 
@@ -115,9 +115,7 @@ def forecast(supply: Supply) -> ScenarioExplanation:
 
 
 def declaration(supply: Supply, name: str = "own") -> Declaration:
-    """Return a declaration of user code with a hostile docstring and hostile parameters. Names must be valid
-    in Python.
-    """
+    """Return a declaration of user code with hostile text. Its names are valid in Python."""
     text = supply.text
     return Declaration(
         name=name, title=text(), summary=text(), unit=text(),
@@ -169,7 +167,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` valid preset files and as many invalid files, each invalid for a different reason."""
+    """Write `count` valid preset files and as many invalid ones, each invalid for another reason."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):

@@ -1,6 +1,4 @@
-"""Parses a program's terminal output strictly: any sequence that is not on the list of the lab's own
-sequences is a fault.
-"""
+"""Parses a program's terminal output strictly. Any sequence that the lab is not known to send is a fault."""
 
 import re
 from collections import Counter
@@ -17,8 +15,9 @@ CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
-    """Return the sequences in the output that a terminal must not receive. clipboard: the test copied one of
-    the lab's commands.
+    """Return the sequences in the output that a terminal must not receive.
+
+    clipboard: True if the test copied one of the lab's commands.
     """
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip
@@ -49,14 +48,14 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
         elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
-            pass  # Textual ends each line of a full screen in this way, and then moves the cursor
+            pass  # Textual ends each line of a full screen like this, and then moves the cursor
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1
 
 
 def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
-    """Return what is wrong with a control sequence; "" if it is one that the lab is known to send."""
+    """Return what is wrong with a control sequence; "" if the lab is known to send it."""
     private, given, between, final = found.groups()
     numbers = [int(n) for n in re.split("[;:]", given) if n]
     match private, between, final:

@@ -15,7 +15,7 @@ BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u
 
 
 def is_forbidden(character: str) -> bool:
-    """Return whether a terminal would act on the character, or would reorder its neighbours."""
+    """Return True if a terminal would act on the character or reorder its neighbours."""
     return character in BIDI or unicodedata.category(character) in FORBIDDEN
 
 
@@ -27,7 +27,7 @@ def faults_of(text: str) -> str:
 
 
 def segment_faults(segment: Segment) -> str:
-    """Return what is wrong with a piece of a line: a control, a link, an action or a character; "" if nothing
+    """Return what is wrong with a piece of a line (a control, a link, an action, a character); "" if nothing
     is.
     """
     text, style, control = segment
@@ -42,7 +42,7 @@ def segment_faults(segment: Segment) -> str:
 
 
 def shown(app: App[object]) -> tuple[str, list[str]]:
-    """Return the screen's lines as text, and the faults found in them."""
+    """Return the screen's text, and its faults."""
     texts, faults = [], []
     for segments in lines(app):
         texts.append("".join(segment.text for segment in segments))

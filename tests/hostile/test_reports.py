@@ -32,7 +32,7 @@ from tuilab.report import html, markdown, text
 
 
 def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, object]:
-    """Return a run of a hostile preset on a hostile machine: its events, state and preset."""
+    """Return the events, state and preset of a run of a hostile preset on a hostile machine."""
     scene.presets(folder / "presets", 1, supply)
     preset = catalogue.load(folder / "presets").presets[0]
     settings = Settings.of(preset)
@@ -78,7 +78,7 @@ def test_reports_contain_only_text(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # Each line starts with the report's own markup, whatever the texts in the line contain.
+        # Each line starts with the report's own markup, whatever texts it contains.
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
@@ -114,7 +114,7 @@ for words in json.loads(sys.argv[1]):
     with contextlib.suppress(SystemExit):
         main()
 """
-"""Code that runs one command after another in one process."""
+"""Runs one command after another in one process."""
 
 
 @pytest.mark.terminal
@@ -154,7 +154,7 @@ def test_commands_print_text_alone(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """Even output that does not go to a terminal must be clean, because it may end up in a log."""
+    """Output that does not go to a terminal must be clean too, because it may end up in a log."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

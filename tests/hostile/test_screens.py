@@ -1,6 +1,6 @@
-"""Every page and view of the lab with hostile external text: each piece of each line is plain text.
+"""Every page and view of the lab with hostile external text shows only plain text.
 
-Visible payloads are counted by the token with which each starts.
+The token at the start of each payload shows whether the payload is visible.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens of payloads that have been visible so far, by page."""
+    """The tokens of payloads that have been visible, by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app
@@ -26,9 +26,9 @@ class Seen:
         self.by_page: dict[str, int] = {}
 
     def look(self, page: str, least: int = 1, *, quoted: bool = True) -> str:
-        """Record the visible payloads; require at least `least` of them, and no fault.
+        r"""Record the visible payloads. Asserts that there are at least `least`, and no fault.
 
-        quoted: values may appear as Python literals, `\\x1b]0;…`, or as code in a document.
+        quoted: True if values may appear as Python literals, `\x1b]0;…`, or as code in a document.
         """
         text, faults = shown(self.app)
         assert not faults, (page, faults[:5])
@@ -56,7 +56,7 @@ def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: obje
 VIEWS = {"live": "1", "compare": "c", "sweep": "3", "phases": "4", "timeline": "5", "placement": "6", "verdict": "d",
          "log": "9"}  # fmt: skip
 AT_ONCE = 12
-"""Number of messages that are shown at the same time."""
+"""Maximum number of messages on the screen at a time."""
 
 
 @pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -149,7 +149,7 @@ async def test_hostile_documents_are_shown_as_text(tmp_path):
 
 
 async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
-    """Wait until the message with that token is laid out, and assert that there is no fault."""
+    """Wait until the message with that token is on the screen, and assert that there is no fault."""
 
     def said() -> bool:
         text, faults = shown(seen.app)

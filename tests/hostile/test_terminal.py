@@ -1,4 +1,4 @@
-"""The real program in a real terminal with thousands of hostile texts sends only text, colours and cursor
+"""In a real terminal with thousands of hostile texts, the real program sends only text, colours and cursor
 moves.
 
 Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all these.
@@ -29,7 +29,7 @@ BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
 
 
 class Sight:
-    """The text that the terminal receives, without control sequences, and the visible tokens.
+    """The terminal's text without control sequences, and the visible tokens.
 
     The screen is not emulated, because that would take longer than painting it.
     """
@@ -51,7 +51,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or have been visible at any time since the last key."""
+        """Wait until the words are visible, or have been at any time since the last key."""
 
         def shown() -> bool:
             self.news()
@@ -60,9 +60,10 @@ class Sight:
         self.terminal.until(shown, 60, words)
 
     def press(self, keys: str) -> bool:
-        """Press keys and wait until the screen has changed and is idle; return whether it changed.
+        """Press keys and wait until the screen is idle; return True if it changed.
 
-        A busy machine responds late, so the wait ends only after a change. A key without effect costs IDLE_S.
+        A busy machine responds late, so the wait ends only after a change. A key without effect costs
+        IDLE_S.
         """
         self.news()
         self._shown = ""
@@ -103,10 +104,11 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
     [(120, 30, 450, 150), pytest.param(2_000, 250, 5_000, 300, marks=pytest.mark.long)],
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
-    """many: number of placement rows, and of log lines. least: minimum number of payloads that must become
-    visible, including some of each kind.
+    """Output contains only known sequences.
 
-    lines: height of the screen. It is so tall that a few paints show hundreds of payloads.
+    many: number of placement rows, and of log lines. least: minimum number of payloads that must become
+    visible, including some of each kind. lines: height of the screen, so tall that a few paints show
+    hundreds of payloads.
     """
     size = (COLUMNS, lines)
     supply = Supply()
@@ -139,7 +141,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press("\x1b")
         sight.press("o")
         sight.press("000_article.md\r")
-        sight.see("findings")  # if the page opened after the last key, it would consume that key
+        sight.see("findings")  # a page that opens after the last key would consume that key
         sight.page()
         sight.press("\x1b")
         sight.press("y")
