@@ -43,11 +43,10 @@ BUDGETS = {
     "soak": "soak:measure",
 }
 ASKED_FOR = {"soak", "fidelity", "models", "cutting", "functions", "captured", "roofs", "bounds"}
-"""Benchmarks that run only if they are named on the command line."""
+"""Benchmarks that run only if the command line names them."""
 
 
 def measure(name: str) -> list[Row]:
-    """Return the rows of one budget. If it could not be measured, return one row with the reason."""
     module, _, function = BUDGETS[name].partition(":")
     try:
         rows: list[Row] = getattr(importlib.import_module(f"tests.benchmarks.{module}"), function)()
@@ -71,7 +70,7 @@ def machine() -> str:
 
 
 def table(rows: list[Row], note: str) -> str:
-    """Return the rows as a Markdown table, followed by the machine and the note."""
+    """Format the rows as a Markdown table, followed by the machine and the note."""
     words = {True: "yes", False: "**no**", None: ""}
     lines = ["| budget | limit | measured | met |", "|---|---|---|---|"]
     lines += [f"| {r.budget} | {r.limit} | {r.measured} | {words[r.met]} |" for r in rows]

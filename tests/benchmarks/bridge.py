@@ -1,4 +1,4 @@
-"""Passes lines between a worker's standard streams and a socket, in place of the worker process."""
+"""Stands in for a worker process: passes lines between its standard streams and a socket."""
 
 import os
 import socket

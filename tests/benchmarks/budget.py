@@ -1,4 +1,4 @@
-"""The result of a benchmark of the program itself: a figure and its budget."""
+"""A benchmark's result: a figure and its budget."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row of the table of budgets. measured and limit in words; value and bound as numbers. met: None if
-    not judged.
+    """One row of the table of budgets.
 
-    how: the method, in one sentence. detail: the underlying figures.
+    measured, limit: text. value, bound: numbers. met: None if there is no verdict. how: the method, in one
+    sentence. detail: the underlying figures.
     """
 
     budget: str
@@ -32,7 +32,7 @@ def below(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that is at least as large as `share` of the values."""
+    """Return the smallest value that is at least as large as this share of the values."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-int(share * 1000) * len(ranked) // 1000) - 1))]
 

@@ -17,19 +17,16 @@ TAB, DOWN, UP = "\t", "\x1b[B", "\x1b[A"
 
 
 def rounds(terminal: Terminal) -> bool:
-    """Return whether the first line of the screen shows that the run has reached its rounds."""
     first = terminal.text.splitlines()[0]
     return "round " in first or "measuring," in first
 
 
 def opened(terminal: Terminal) -> None:
-    """Wait until the worker is ready and the screen is idle."""
     terminal.see("ready, r measures")
     terminal.settle(1.0)
 
 
 def longer(terminal: Terminal) -> None:
-    """Make the next run last half a minute."""
     for budget in ("standard,", "publish,"):
         terminal.press("b")
         terminal.see(budget)
@@ -37,8 +34,8 @@ def longer(terminal: Terminal) -> None:
 
 
 def live(terminal: Terminal) -> float:
-    """Return the bytes per second until the run ends, counted from the key press, or for `LIVE_S` seconds
-    from the first round.
+    """Return the bytes per second of a live run, from the key press to the run's end, or for `LIVE_S`
+    seconds from the first round.
     """
     before, begun = terminal.sent, terminal.press("r")
     terminal.until(lambda: rounds(terminal), what="rounds")
@@ -50,7 +47,7 @@ def live(terminal: Terminal) -> float:
 
 
 def drag(terminal: Terminal) -> list[int]:
-    """Return the bytes of each step of a drag along the first slider."""
+    """Return the bytes sent for each step of a drag along the first slider."""
     lines = terminal.text.splitlines()
     y = next(i for i, line in enumerate(lines) if "┣" in line)
     left, right = lines[y].index("┣") + 2, lines[y].index("┫")

@@ -1,10 +1,10 @@
-"""Compares a step captured in one process and measured in another with the original process.
+"""Compares a step in the process that captured it with the same step opened by tuilab in another process.
 
-  python -m tests.benchmarks --only captured
+python -m tests.benchmarks --only captured
 
-The program defines a step, captures it and continues to call it. This process opens the captured folder with
-tuilab. In each round, both processes time two blocks with the same number of calls, in random order. The
-figure is the median of the rounds' ratios.
+The program defines a step, captures it, and continues to call it. This process opens the captured folder
+with tuilab. In each round, both processes time two blocks of equally many calls, in random order. The figure
+is the median of the rounds' ratios.
 """
 
 import json
@@ -86,8 +86,6 @@ for line in sys.stdin:
 
 @dataclass
 class Program:
-    """The process that defines the step and continues to call it."""
-
     process: "subprocess.Popen[str]"
 
     @classmethod
@@ -99,7 +97,6 @@ class Program:
         return found
 
     def time(self, calls: int) -> float:
-        """Time a separate block and return seconds per call."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{calls}\n")
         self.process.stdin.flush()
@@ -110,19 +107,16 @@ class Program:
         return json.loads(self.process.stdout.readline())
 
     def end(self) -> None:
-        """End the process by closing its input."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
 
 
 class _Silent:
-    def send(self, *events: object) -> None:
-        """Discard events."""
+    def send(self, *events: object) -> None: ...
 
 
 def compare(tf: Any, folder: Path, which: str) -> Row:
-    """Measure one step in the original process and in this one."""
     program = Program.start(folder, which)
     workload = open_model(str(folder / "step"), Opening(data=str(folder / "data.npz")))
     declaration, context = workload.declaration, Context(_Silent())  # type: ignore[arg-type]
@@ -174,14 +168,12 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def found(tf: Any) -> Iterator[Row]:
-    """Yield the result of each step."""
     for which in ("dense", "convolution", "LSTM"):
         with tempfile.TemporaryDirectory() as folder:
             yield compare(tf, Path(folder), which)
 
 
 def measure() -> list[Row]:
-    """Return a row for each step."""
     import tensorflow as tf
 
     return list(found(tf))

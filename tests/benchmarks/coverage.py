@@ -45,8 +45,8 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One process's measurements of one arm: seconds per call, and the rounds. zygote: number of the
-    process's zygote; -1 for a fresh process.
+    """One process's measurements of an arm: seconds per call, by round. zygote: number of the process's
+    zygote; -1 for a fresh process.
     """
 
     samples: list[float]
@@ -55,11 +55,11 @@ class Part(msgspec.Struct, frozen=True):
 
 
 Process = list[Part]
-"""A process's measurements by arm."""
+"""The measurements of one process, by arm."""
 
 
 def one_run(quiet: bool) -> list[Process]:
-    """Return the measurements of the processes in one run. quiet: wait for an idle host first."""
+    """Return the measurements of each process of a run. quiet: wait for an idle host first."""
     if quiet:
         still.wait()
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +85,7 @@ def _part(cell: ArmSamples, low: int, high: int) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> ArmSamples:
-    """Combine the samples of several processes in the way in which a run combines them."""
+    """Combine the samples of several processes as a run combines them."""
     whole, at = ArmSamples(), 0
     for number, part in enumerate(parts):
         if number:
@@ -98,8 +98,8 @@ def joined(parts: Sequence[Part]) -> ArmSamples:
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
-    """Return the table: how often intervals contain the grand median and the grand ratio, and how wide they
-    are.
+    """Return the table: how often the intervals contain the grand median and the grand ratio, and their
+    widths.
     """
     every = [process for run in runs for process in run]
     size = round(statistics.median(map(len, runs)))
@@ -132,7 +132,9 @@ def report(runs: Sequence[Sequence[Process]]) -> str:
 def _coverage(
     groups: Sequence[Sequence[Process]], every: Sequence[Process]
 ) -> tuple[float, list[float], float]:
-    """Return the share of intervals that contain the grand median, their widths, and the share for ratios."""
+    """Return the share of intervals that contain the grand median, the intervals' widths, and the share for
+    ratios.
+    """
     grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(ARMS)]
     ratio = math.exp(statistics.median(_log(p[1]) - _log(p[0]) for p in every))
     held, widths, ratios = [], [], []
@@ -153,7 +155,7 @@ def _coverage(
 
 
 def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
-    """Return how often the range of six consecutive runs contains the grand median, and its median
+    """Return how often the range of six consecutive runs contains the grand median, and the median
     half-width.
     """
     held, widths = [], []

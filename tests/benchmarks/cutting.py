@@ -1,11 +1,11 @@
 """Compares the reported share of a layer that contains a loop with the time that removing the layer saves.
 
-  python -m tests.benchmarks --only cutting
+python -m tests.benchmarks --only cutting
 
-tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of a
-copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ
-by at most 10 points. Run it on an idle machine: if others use the processors, the share that the benchmark
-itself finds varies most.
+tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of
+a copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares
+differ by at most 10 points. Run it on an idle machine, because other programs mostly disturb the share that
+the benchmark itself measures.
 """
 
 import statistics
@@ -113,8 +113,8 @@ MODELS: dict[str, tuple[Make, tuple[int, ...]]] = {
 
 
 def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
-    """Return the share of a call that removing the layer saves: the median over rounds, each of which times
-    the model with and without the layer.
+    """Return the share of a call that removing the layer saves: the median over rounds that time the model
+    with and without the layer.
     """
     x = tf.random.normal((BATCH, *shape))
     calls = []
@@ -157,7 +157,6 @@ def reported_share(tf: Any, worker: Any, folder: Path, make: Make, shape: tuple[
 
 
 def measure() -> list[Row]:
-    """Return a row for each model."""
     import tensorflow as tf
 
     from tests.conftest import Worker

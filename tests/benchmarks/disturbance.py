@@ -1,7 +1,7 @@
 """Tests whether the screen disturbs the run it shows: the same run with and without it, alternating, in one
 worker.
 
-  python -m tests.benchmarks.disturbance [pairs] [--write]
+python -m tests.benchmarks.disturbance [pairs] [--write]
 
 One worker process measures everything, to exclude differences between processes. A run with the screen is
 started by pressing `r` in the real app, in a 120 × 40 pseudo-terminal. A run without the screen sends the
@@ -80,7 +80,7 @@ LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, run
 
 
 class Shared:
-    """A worker that serves an app through a socket, with this program in between."""
+    """A worker that serves an app. This program forwards the messages between the two."""
 
     def __init__(self, folder: str) -> None:
         self.worker = Worker(cpus=1)
@@ -95,7 +95,7 @@ class Shared:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """While the app runs, forward its requests and the worker's events, and record both."""
+        """Forward the app's requests and the worker's events until the block ends, and record both."""
         over = threading.Event()
         thread = threading.Thread(target=self._serve, args=(over,))
         thread.start()
@@ -118,7 +118,7 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                # The app starts a run only after all its other requests were answered.
+                # The app starts a run only after it has the answers to all its other requests.
                 if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))
@@ -143,7 +143,7 @@ class Shared:
         return self._end(terminal)
 
     def without_screen(self, terminal: Terminal) -> Figures:
-        """Repeat the app's last request without a screen; return the figures."""
+        """Repeat the app's last run request without a screen; return the figures."""
         self._begin(watched=False)
         self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
         return self._end(terminal)
@@ -165,7 +165,7 @@ class Shared:
 
 @contextlib.contextmanager
 def app(path: str) -> Iterator[Terminal]:
-    """Run the app in a terminal that responds like a real one, with its worker behind the socket."""
+    """Run the app in a terminal that responds like a real one. The worker is behind the socket."""
     bridge = str(Path(__file__).with_name("bridge.py"))
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "small.toml").write_text(PRESET)
@@ -174,7 +174,7 @@ def app(path: str) -> Iterator[Terminal]:
 
 
 def figures(seen: list[events.Event]) -> Figures:
-    """Return median and 95% quantile of each measured arm, in seconds per call."""
+    """Return each measured arm's median and 95% quantile in seconds per call."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -183,14 +183,11 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""For each arm and pair of runs: the log ratios of the median and of the 95% quantile."""
+"""By arm, for each pair of runs: the log ratios of the medians and of the 95% quantiles."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
-    """Return pairs of runs with and without the screen, and control pairs of two runs without it.
-
-    The order of the three runs is random.
-    """
+    """Measure pairs of runs with and without the screen, and control pairs without it, in random order."""
     watched: Logs = {}
     control: Logs = {}
     rng = random.Random(1)
@@ -198,7 +195,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
-        shared.with_screen(terminal)  # not timed, because the first run loads everything that later runs need
+        shared.with_screen(terminal)  # not timed, because the first run loads what later runs need
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
             found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}
@@ -212,7 +209,6 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
 
 
 def ratio_of(logs: list[float]) -> Ratio:
-    """Return the ratio for these log ratios, with its 95% interval."""
     middle = locate(logs)
     assert middle is not None
     ratio = from_location(middle)
@@ -225,7 +221,7 @@ def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """Start a worker and an app, and return their `pairs`."""
+    """Start a worker and an app, and return the results of `pairs`."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:
@@ -235,8 +231,8 @@ def compared(count: int) -> tuple[Logs, Logs]:
 
 
 def measure() -> list[Row]:
-    """Return the arm with the largest difference; not judged if two runs without the screen differ by
-    more.
+    """Return the arm with the largest difference. There is no verdict if two runs without the screen differ
+    by more.
     """
     watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
     rows = []

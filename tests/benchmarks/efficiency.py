@@ -1,4 +1,4 @@
-"""Measures how much of a run's time is inside timed blocks, and compares the time until the answer with other
+"""Measures the share of a run's time inside timed blocks, and compares the time to an answer with other
 tools.
 """
 
@@ -27,7 +27,7 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Compare the time to an answer with pyperf and torch.utils.benchmark, if they are installed."""
+    """Compare the time to an answer with pyperf and torch.utils.benchmark, if installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

@@ -48,8 +48,9 @@ Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A request to tuilab, and the same work written by hand. `script` takes TensorFlow and the values, and
-    returns a function that makes one call.
+    """A request to tuilab, and the same work written by hand.
+
+    `script` takes TensorFlow and the values, and returns a function that makes one call.
     """
 
     name: str
@@ -88,7 +89,7 @@ def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False)
 
 
 def in_mode(tf: Any, body: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
-    """Return the function unchanged, as one graph, or compiled by XLA."""
+    """Return the function unchanged, as a graph, or compiled by XLA."""
     if mode == "eager":
         return body
     return tf.function(body, jit_compile=True) if mode == "xla" else tf.function(body)  # type: ignore[no-any-return]
@@ -196,7 +197,7 @@ def augment(tf: Any, kind: str, image: Any, delta: float) -> Any:
 
 
 _burn_once = cache(burn)
-"""The artificial host cost. It is calibrated once, so that both sides have the same cost."""
+"""The artificial host cost, calibrated once so that both sides have the same cost."""
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
@@ -268,7 +269,7 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 
 
 class Loop:
-    """A loop over a data set, like `for images, labels in dataset`, that starts again in each block.
+    """A loop over a dataset, like `for images, labels in dataset`, that restarts in each block.
 
     If the loop continued, an AUTOTUNE prefetch would accumulate batches between blocks.
     """
@@ -293,7 +294,7 @@ class Loop:
 
 
 def pipeline(tf: Any, v: dict[str, Any], how: str) -> Callable[[], object]:
-    """Return a pipeline that yields one batch without processing it."""
+    """Return a call that gets one batch from a pipeline without processing it."""
     return Loop(dataset(tf, v, how), lambda images, labels: images)
 
 
@@ -417,13 +418,12 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 
 class _Silent:
-    def send(self, *events: object) -> None:
-        """Discard events."""
+    def send(self, *events: object) -> None: ...
 
 
 @dataclass
 class Found:
-    """Median seconds per call of both sides, and the median of the rounds' ratios with its 95% interval."""
+    """Median seconds per call on both sides, and the median of the rounds' ratios with its 95% interval."""
 
     scenario: Scenario
     lab_s: float
@@ -434,7 +434,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """True if the two agree within 10%; None if the noise leaves this undecided."""
+        """True if both sides agree within 10%; None if the noise is too large to decide."""
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False
@@ -443,7 +443,9 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario with tuilab and by hand. workload: the workload, if tuilab does not ship it."""
+    """Measure one scenario with tuilab and by hand. workload: required if tuilab does not ship the
+    workload.
+    """
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
@@ -496,9 +498,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does: make the untimed calls (as many as tuilab makes) and then the timed
-    calls.
-    """
+    """Time a block as a script does. First makes as many untimed calls as tuilab makes."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)
@@ -518,14 +518,13 @@ def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
 
 
 def measure() -> list[Row]:
-    """Return a row for each scenario."""
     import tensorflow as tf
 
     return rows_of(compare(tf, scenario) for scenario in SCENARIOS)
 
 
 def rows_of(every: Iterable[Found]) -> list[Row]:
-    """Yield a row for each scenario. Prints each row as soon as it is known."""
+    """Return a row for each scenario. Prints each row as soon as it is known."""
     rows = []
     for found in every:
         scenario = found.scenario

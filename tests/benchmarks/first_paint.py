@@ -1,5 +1,5 @@
-"""Measures the time from the command to the first paint, in alternation with a bare Textual app and, if
-installed, other programs.
+"""Measures the time from the command to the first paint, in turns with a bare Textual app and other
+programs, if installed.
 """
 
 import os
@@ -26,8 +26,8 @@ class Bare(App):
 Bare().run()
 """
 PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE"), "MIT")}
-"""A program's command, and a word on its first screen. TUILAB_PEERS lists folders with these commands;
-otherwise PATH is searched.
+"""By program: its command, and a word on its first screen. TUILAB_PEERS lists folders with the commands; by
+default PATH is searched.
 """
 PEER_S = 20.0
 HOW = "time from the command to the first word on the screen, median of the ratios of pairs run in turn"
@@ -37,16 +37,14 @@ HOW_TITLES = "the same, to the title of the first preset: at a start like the la
 def paint(
     command: tuple[str, ...], words: tuple[str, ...], seconds: float = PATIENCE_S, state: str = ""
 ) -> list[float]:
-    """Return the seconds from the command until each of the words has appeared in the output. Raises
-    TimeoutError.
-    """
+    """Return the seconds from the command until the output contains each word. Raises TimeoutError."""
     with program(command, state=state) as terminal:
         return [terminal.arrival(word, seconds) - terminal.begun for word in words]
 
 
 def measure() -> list[Row]:
-    """Return the times of the lab compared with the bare app, to the first word and to the presets, and the
-    times of the other programs.
+    """Return the lab's times to the first word and to the presets, the bare app's times, and those of other
+    programs.
     """
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:

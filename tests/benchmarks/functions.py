@@ -33,8 +33,8 @@ Call = Callable[..., Any]
 class Asked:
     """A function by name, its input shapes, and the mode.
 
-    refused: part of the message that rejects it. call: takes the names defined in the file, and returns the
-    function to call by hand with the input tensors; by default, the named function.
+    refused: part of the message that rejects the function. call: takes the names defined in the file, and
+    returns the function to call by hand with the input tensors; by default, the named function.
     """
 
     name: str
@@ -133,8 +133,8 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return a function that makes one call by hand. If the user's function returns a callable and its
-    inputs, it is called once to obtain them.
+    """Return a function that makes one call by hand. A user function that returns a callable and its inputs
+    is first called to obtain them.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:
@@ -158,7 +158,7 @@ def script(
 
 
 def arrays_fit(function: Any, given: list[Any]) -> bool:
-    """Return whether the function takes tensors: it has a parameter without a default, or is a layer."""
+    """Return True if the function takes tensors: it is a layer or has a parameter without a default."""
     if hasattr(function, "get_config"):
         return True
     parameters = inspect.signature(function).parameters.values()
@@ -166,7 +166,7 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield the measurements of each function that can be opened, by tuilab and by hand.
+    """Yield tuilab's and the hand-written measurement of each function that tuilab can open.
 
     Messages about the other functions go to standard error.
     """
@@ -197,7 +197,6 @@ def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """Return a row for each function."""
     import tensorflow as tf
 
     return rows_of(found(tf))

@@ -20,14 +20,14 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
     print(time.monotonic(), flush=True)
 """
-"""The code of a hog. It reports its busy times by the system-wide clock, and exits by itself if the benchmark
-is killed.
+"""A program that competes for a processor. It reports its busy times by the system-wide clock, and exits if
+the benchmark is killed.
 """
 
 
 @contextmanager
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
-    """Run `count` hogs.
+    """Run `count` programs that compete for the processors.
 
     After they have ended, the list contains their busy times in seconds. seed: determines their behaviour;
     None makes it random.

@@ -1,4 +1,4 @@
-"""Measures the processor use of the lab and its worker while idle."""
+"""Measures the processor use of the idle lab and its worker."""
 
 import time
 
@@ -10,7 +10,6 @@ HOW = f"processor time of the lab and its worker over {LOOK_S:.0f} s, ready and 
 
 
 def measure() -> list[Row]:
-    """Return the processor use as a percentage of one core."""
     with lab("--preset", "stft-small") as terminal:
         terminal.see("ready, r measures")
         terminal.settle(2.0)

@@ -19,8 +19,8 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return the seconds from a key press until cells of the preset list are sent. No other part of the
-    screen draws in that area.
+    """Return the seconds from a key press until cells of the preset list arrive. Nothing else draws in that
+    area.
     """
     mark = terminal.sent
     at = terminal.press(key)
@@ -28,7 +28,6 @@ def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
 
 
 def running(terminal: Terminal) -> None:
-    """Start the run and wait for its rounds."""
     terminal.see("ready, r measures")
     terminal.settle(0.6)
     terminal.press("r")
@@ -36,7 +35,7 @@ def running(terminal: Terminal) -> None:
 
 
 def measure() -> list[Row]:
-    """Send 300 keys, in as many runs as needed."""
+    """Send 300 keys, in as many runs as needed, and return the delays."""
     took: list[float] = []
     with lab("--preset", PRESET) as terminal:
         running(terminal)

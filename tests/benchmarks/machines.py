@@ -1,5 +1,5 @@
-"""Measures the comparison of many machines (1,000 recorded machines × 20 presets): from the store to the
-table, and filtering.
+"""Measures the comparison of 1,000 recorded machines × 20 presets: from the store to the table, and
+filtering.
 """
 
 import tempfile
@@ -21,7 +21,7 @@ OPEN_MS, FILTER_MS = 300.0, 100.0
 
 
 def measure() -> list[Row]:
-    """Open the table five times and filter it five times; return the medians."""
+    """Open the table and filter it, five times each; return the medians."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         _fill(store)

@@ -50,15 +50,15 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""For a file without a loss: the loss that a user would choose for the last layer's output. Other models use
-the mean squared error.
+"""For files without a loss: the loss that a user would choose for the last layer. Other models use the mean
+squared error.
 """
 
 
 def script(
     file: str, variant: str, mode: Mode, arrays: list[Any], loss: str
 ) -> Callable[[Any, dict[str, Any]], Callable[[], object]]:
-    """Return one call by hand on these inputs."""
+    """Return a function that makes one call of the model by hand on these inputs."""
 
     def written(tf: Any, v: dict[str, Any]) -> Callable[[], object]:
         given = [tf.constant(each) for each in arrays]
@@ -92,7 +92,6 @@ def script(
 
 
 def found(tf: Any, folder: Path) -> Iterator[Found]:
-    """Yield each case, measured both ways."""
     for number, (name, variant, mode, values) in enumerate(CASES):
         tf.keras.backend.clear_session()
         (folder / str(number)).mkdir()
@@ -113,7 +112,6 @@ def found(tf: Any, folder: Path) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """Return a row for each model."""
     import tensorflow as tf
 
     with tempfile.TemporaryDirectory() as folder:

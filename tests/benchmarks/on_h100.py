@@ -1,9 +1,9 @@
 """Compares bounds with the times of our own functions on a real H100 (`h100.json`).
 
-  python -m tests.benchmarks.on_h100            prints the table for docs/gpu-bounds.md
-  python -m tests.benchmarks.on_h100 FOLDER     reads the times and limits from the recordings of a GPU day
+python -m tests.benchmarks.on_h100            prints the table for docs/gpu-bounds.md
+python -m tests.benchmarks.on_h100 FOLDER     reads the times and limits from the recordings of a GPU day
 
-The work is counted here, in the graph of each function; the start of a call was measured on the GPU's host.
+The work is counted here, in each function's graph. The launch cost was measured on the GPU's host.
 """
 
 import statistics
@@ -27,8 +27,10 @@ GRAPHS = [asked for asked in CASES if not asked.refused]
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """host: the hardware limits of that machine's processor. cores: the number of its cores. took_s: seconds
-    of a graph call by function and input.
+    """The figures in `h100.json`.
+
+    host: hardware limits of the machine's processor. cores: its number of cores. took_s: seconds of a graph
+    call by function and input.
     """
 
     gpu: str
@@ -41,7 +43,9 @@ class Recorded(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Row:
-    """A function on the GPU. calls: for each input location, the bound and the measured seconds of a call."""
+    """A function on the GPU. calls: for each input location, the bound and the measured seconds of a
+    call.
+    """
 
     name: str
     calls: dict[str, tuple[GpuBound, float]]
@@ -57,7 +61,7 @@ def recorded() -> Recorded:
 
 
 def read(folder: Path) -> Recorded:
-    """Return the times in the recordings of a GPU day: its step `own` and the limits of its step `machine`."""
+    """Return the times and limits in the recordings of a GPU day, from its steps `own` and `machine`."""
     from tests.conftest import fold
     from tuilab.analysis.reading import estimate_at
     from tuilab.history import recording
@@ -109,12 +113,11 @@ def work_of(asked: Asked) -> Work:
 
 
 class _Silent:
-    def send(self, *events: Any) -> None:
-        """Discard events."""
+    def send(self, *events: Any) -> None: ...
 
 
 def rows(cases: Iterable[Asked] = GRAPHS) -> Iterator[Row]:
-    """Yield the bounds and times of those functions that were measured on the GPU."""
+    """Yield the bounds and times of the functions that were measured on the GPU."""
     found = recorded()
     for asked in cases:
         if times := found.took_s.get(asked.name):
@@ -127,7 +130,6 @@ def rows(cases: Iterable[Asked] = GRAPHS) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Print the table, or write `h100.json` if a folder is given."""
     if len(sys.argv) > 1:
         TIMES.write_bytes(msgspec.json.format(msgspec.json.encode(read(Path(sys.argv[1])))) + b"\n")
         return

@@ -1,7 +1,7 @@
-"""Forty functions like those that people write, for `tests.benchmarks.functions`. Thirty resemble public
+"""Forty functions like those that users write, for `tests.benchmarks.functions`. Thirty resemble public
 code.
 
-The comment above each names the kind of program it is modelled on. All are written for this file.
+The comment above each function names the kind of program it imitates. All were written for this file.
 """
 
 import functools

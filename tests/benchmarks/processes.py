@@ -76,7 +76,7 @@ def measured() -> dict[str, float]:
 
 
 def zygote() -> None:
-    """Fork for each line of standard input; the child answers on standard output and exits."""
+    """For each line of standard input, fork; the child answers on standard output and exits."""
     import gc
 
     import tensorflow  # noqa: F401
@@ -116,7 +116,9 @@ def _forked(zygote: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def collect(file: Path, rounds: int, beside: int, forks: bool) -> None:
-    """Measure, and append one line per process to the file. beside: number of competing hogs."""
+    """Measure, and append one line per process to the file. beside: number of programs that compete for the
+    processors.
+    """
     minute = time.time()
     zygotes = [_start("--zygote") for _ in range(ZYGOTES)]
     try:
@@ -142,8 +144,9 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: how much the processes differ and why, with 95% bootstrap intervals. Resampling
-    keeps the minutes.
+    """Return a row per arm: how much processes differ and why, with 95% bootstrap intervals.
+
+    Resampling keeps the minutes.
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",
@@ -178,13 +181,13 @@ def _groups(rows: Sequence[Row], arm: str, kind: str, *by: str) -> list[list[flo
 
 
 def _scatter(rows: Sequence[Row], arm: str, kind: str) -> float:
-    """Return the variance of the log times between processes that ran in the same minute."""
+    """Return the variance of the log times between processes of the same minute."""
     return statistics.fmean(statistics.variance(g) for g in _groups(rows, arm, kind, "minute") if len(g) > 1)
 
 
 def _share(rows: Sequence[Row], arm: str) -> float:
-    """Return the share of a minute's fork variance that is between zygotes (analysis of variance); at least
-    0.
+    """Return the share of the forks' variance within a minute that lies between zygotes (analysis of
+    variance), at least 0.
     """
     within, between = [], []
     for minute in {row["minute"] for row in rows}:
@@ -200,7 +203,7 @@ def _share(rows: Sequence[Row], arm: str) -> float:
 
 
 def _ratio(rows: Sequence[Row], arm: str) -> float:
-    """Return the time of a fork divided by that of a fresh process in the same minute."""
+    """Return the ratio of a fork's time to a fresh process's time in the same minute."""
     both = [
         [statistics.fmean(g) for g in _groups([r for r in rows if r["minute"] == m], arm, kind, "minute")]
         for m in sorted({row["minute"] for row in rows})
@@ -211,9 +214,7 @@ def _ratio(rows: Sequence[Row], arm: str) -> float:
 
 
 def _drawn(rows: Sequence[Row], draw: random.Random) -> list[Row]:
-    """Return resampled rows: zygotes within each minute, forks within each zygote, and fresh processes within
-    each minute.
-    """
+    """Return resampled rows: zygotes and fresh processes within each minute, forks within each zygote."""
     units: dict[tuple[float, int], list[Row]] = defaultdict(list)
     for row in rows:
         units[row["minute"], row["zygote"]].append(row)

@@ -19,7 +19,10 @@ from tuilab.model.roofline import GpuBound, Work
 
 @dataclass(frozen=True)
 class Published:
-    """One published timing. took_s: seconds per call; source: the model's README in the repository."""
+    """One published timing.
+
+    took_s: seconds per call. source: the model's README in the repository.
+    """
 
     name: str
     sheet: str
@@ -30,7 +33,7 @@ class Published:
 
 
 def bert_large(batch: int, length: int) -> Work:
-    """Count a BERT-large encoder: 24 layers, width 1,024, 16 heads (Devlin et al. 2019)."""
+    """Count the work of a BERT-large encoder: 24 layers, width 1,024, 16 heads (Devlin et al. 2019)."""
     import keras
     from keras import layers
 
@@ -46,7 +49,7 @@ def bert_large(batch: int, length: int) -> Work:
 
 
 def application(name: str, batch: int, side: int = 224, *, train: bool = False) -> Work:
-    """Count a model of keras.applications with random weights."""
+    """Count the work of a keras.applications model with random weights."""
     import keras
 
     model = getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3))
@@ -54,7 +57,7 @@ def application(name: str, batch: int, side: int = 224, *, train: bool = False) 
 
 
 def counted(model: Any, shape: tuple[int, ...], dtype: str, *, train: bool = False) -> Work:
-    """Count a call of the model, or a training step with momentum."""
+    """Count the work of a call of the model, or of a training step with momentum."""
     import tensorflow as tf
 
     from tuilab.worker.measure.work import of_function, work_of
@@ -78,7 +81,7 @@ def counted(model: Any, shape: tuple[int, ...], dtype: str, *, train: bool = Fal
 
 
 def full_precision(work: Work) -> Work:
-    """Return the work of a run that does not use TF32 for float32 products."""
+    """Return the work of a run in which float32 products do not use TF32."""
     import msgspec
 
     flop = sum(work.by_dtype.values()) or work.flop
@@ -120,14 +123,13 @@ PUBLISHED = (
 
 
 def bound_of(row: Published) -> GpuBound:
-    """Return the minimum time of a published workload on its GPU."""
+    """Return the bound for a published workload on its GPU."""
     work = row.work()
     kernels = round(work.kernels or 1) if row.mode != "xla" else 1
     return GpuCall(work, None, row.mode, kernels=kernels).on(SHEETS[row.sheet])
 
 
 def main() -> None:
-    """Print the table for docs/gpu-bounds.md."""
     print("| workload | GPU | mode | bound | published | published / bound | limited by | source |")
     print("|---|---|---|---|---|---|---|---|")
     for row in PUBLISHED:

@@ -1,5 +1,5 @@
-"""Measures the time from the command to the first sample of `stft-small` on the plot, compared with just
-importing TensorFlow.
+"""Measures the time from the command to the first sample of `stft-small` on the plot, compared with an
+import of TensorFlow.
 """
 
 import os
@@ -20,7 +20,7 @@ HOW = (
 
 
 def ready() -> tuple[float, float]:
-    """Return the seconds until the worker is ready, and until the first round is on the screen."""
+    """Return the seconds until the worker is ready and until the first round is on the screen."""
     with lab("--preset", "stft-small") as terminal:
         terminal.arrival("Presets")
         terminal.press("r")
@@ -29,19 +29,19 @@ def ready() -> tuple[float, float]:
 
 
 def started(text: str) -> bool:
-    """Return whether the worker has loaded TensorFlow, in which case the first line names the machine."""
+    """Return True once the first line names the machine, because the worker has then loaded TensorFlow."""
     return "TF 2" in text.splitlines()[0] or "warming up" in text or sampled(text)
 
 
 def sampled(text: str) -> bool:
-    """Return whether the plot shows a sample: a warm-up sample, labelled as such, or a counted round."""
+    """Return True once the plot shows a sample: a warm-up sample or a counted round."""
     return "warming up: not counted" in text or any(
         word in text.splitlines()[0] for word in ("round", "measuring,")
     )
 
 
 def alone() -> float:
-    """Return the seconds that importing TensorFlow takes in a separate process."""
+    """Return the seconds that a separate process takes to import TensorFlow."""
     begun = time.monotonic()
     subprocess.run(
         [sys.executable, "-c", "import tensorflow"],
@@ -53,7 +53,7 @@ def alone() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure tuilab's start and TensorFlow's import in alternation."""
+    """Measure tuilab's start and TensorFlow's import in turns."""
     alone()
     pairs = [(ready(), alone()) for _ in range(PAIRS)]
     ratios = [shown / bare for (_, shown), bare in pairs]

@@ -126,8 +126,8 @@ def measure() -> list[Row]:
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
     """Return a row of the table.
 
-    It counts as met if both figures agree within 10%. tuilab's product may be faster than the BLAS used here,
-    because a roof is a maximum.
+    The budget is met if both figures agree within 10%. tuilab's product may also be faster than the BLAS
+    used here, because a roof is a maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
@@ -213,9 +213,7 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes that the constraints allow, on the workload's axis or, if it has none, for the
-    batch.
-    """
+    """Return three sizes that the constraints allow, on the workload's axis or else on the batch."""
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None
@@ -232,7 +230,7 @@ def _sweep(declaration, values) -> Sweep | None:
 
 
 def held(preset: str, state: RunState) -> Iterator[Held]:
-    """Yield every arm measured at every point of a run."""
+    """Yield each measured arm at each point of a run."""
     axis = state.sweep.axes[0].parameter
     for point in sorted(state.points, key=lambda p: value_at(state, p, axis)):
         for arm in measured(state, point.index):
@@ -259,7 +257,7 @@ def held(preset: str, state: RunState) -> Iterator[Held]:
 def all_held() -> tuple[list[Held], Roofs]:
     """Return the arms of every preset.
 
-    If an arm exceeds its roof, the roof is measured again: on a busy machine it is too low, so the best
+    If an arm exceeds its roof, the roof is measured again, because a busy machine lowers it. The best
     measurement counts.
     """
     worker = Worker(cpus=1)
@@ -279,7 +277,7 @@ def all_held() -> tuple[list[Held], Roofs]:
 
 
 def bounds() -> list[Row]:
-    """Return the number of arms that beat their bound, which must be 0."""
+    """Return the number of arms that beat their bound; the limit is 0."""
     found, _ = all_held()
     beyond = [each for each in found if each.beyond]
     named = "".join(
@@ -300,7 +298,7 @@ def bounds() -> list[Row]:
 
 
 def table(found: list[Held]) -> str:
-    """Return the table with arm, achieved rate, roof and bound."""
+    """Return a table of each arm's achieved rate, roof and bound."""
     lines = [
         "| preset | size | arm | achieved | roof | of the roof | bound | measured | bound by |",
         "|" + "---|" * 9,

@@ -1,6 +1,6 @@
 """Measures the lab with large data: the memory of its process, and the time to open a view.
 
-Each scene runs in a separate process without a terminal; the widgets are still laid out and drawn.
+Each scene runs in a separate process without a terminal, but its widgets are laid out and drawn.
 """
 
 import asyncio
@@ -27,7 +27,6 @@ SAMPLES, RUNS, OPS, POINTS = 1_000_000, 10_000, 100_000, 400
 SWEEP_ROUNDS, PAINTS = 30, 5
 ROUNDS = {"run": SAMPLES // 6, "sweep": SWEEP_ROUNDS}
 MEDIANS = (4.41e-3, 4.83e-4, 5.17e-4, 3.92e-3, 5.35e-4, 6.12e-4)
-"""Medians of the large run's arms, in seconds."""
 SCENES = {
     "run": f"{SAMPLES:,} samples, {OPS:,} placement rows and {RUNS:,} runs in the history",
     "sweep": f"a sweep of {POINTS} points over two axes",
@@ -51,8 +50,8 @@ def large_run() -> Iterator[object]:
         nodes = tuple(
             e.Node(f"model/block_{i}/mul", "Mul", "GPU:0", bytes=64 * i) for i in range(start, start + 1_000)
         )
-        # Encode and decode the events like those of a real worker. Equal strings in different rows then
-        # become separate objects.
+        # Encode and decode the events, so that equal strings in different rows become separate objects, as
+        # with a real worker.
         yield e.decode(e.encode(e.Placement(run="r1", arm=arms[4].id, nodes=nodes)))
     for index in range(SAMPLES // len(arms)):
         blocks = tuple(
@@ -98,7 +97,7 @@ def large_sweep() -> Iterator[object]:
 
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
-    """Show a large run or sweep in the lab, and each of its views; return the memory and the times."""
+    """Show a large run or sweep and each of its views in the lab; return the memory and the times."""
     from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
@@ -116,7 +115,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # Apply all rounds at once, although a real run sends them one by one.
+        # Apply all rounds at once. A real run sends them one by one.
         here.changed(~Change.NOTHING)
         await drawn(app)
         held = [await held_up(app) for _ in range(PAINTS)]
@@ -154,13 +153,13 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """Return the longest time in ms that a key waits while the current run is summarised and painted again."""
+    """Return the longest time in ms that a key waits while the run is summarised and drawn."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
     assert app.painter is not None
     painter, state = app.painter, app.painter._lab.state.shown
-    state.version += 1  # a new version, as after a round, so that no figure is cached
+    state.version += 1  # A new version, as after a round, invalidates cached figures.
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()
@@ -187,7 +186,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Wait until every effect of a key press is finished and drawn."""
+    """Wait until a key press has had all its effects and the screen is drawn."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 
@@ -196,17 +195,16 @@ async def drawn(app: "TestLab") -> None:
 
 
 def rss() -> float:
-    """Return this process's resident memory in MB."""
     return float(psutil.Process().memory_info().rss / 1e6)
 
 
 def measure() -> list[Row]:
-    """Measure each scene in a separate process; return the slowest view of each and its memory."""
+    """Measure each scene in a separate process; return its memory and its slowest view."""
     rows = []
     for name, words in SCENES.items():
         with tempfile.TemporaryDirectory() as place:
             command = [sys.executable, "-m", "tests.benchmarks.scale", place]
-            # Use a separate process, so that the memory for writing a history does not count as the lab's.
+            # in a separate process, so that writing the history does not add to the lab's memory
             if name == "run":
                 subprocess.run([*command, "history"], check=True, timeout=600)
             done = subprocess.run([*command, name], stdout=subprocess.PIPE, check=True, timeout=600)

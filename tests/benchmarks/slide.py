@@ -1,6 +1,4 @@
-"""Measures the time from the end of a slider's movement to the first new sample on the plot, with a warm
-worker.
-"""
+"""Measures the time from a slider's movement to the first new sample on the plot, with a warm worker."""
 
 import itertools
 import statistics
@@ -37,7 +35,7 @@ RIGHT, LEFT = "\x1b[C", "\x1b[D"
 
 
 def slide(terminal: Terminal, key: str) -> float:
-    """Return seconds from the key press to the first sample of the new run."""
+    """Return the seconds from the key press to the new run's first sample."""
     at = terminal.press(key)
     seen = terminal.until(lambda: "warming up: not counted" in terminal.text, 10, "a sample of the warm-up")
     terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the end of the run")
@@ -45,7 +43,7 @@ def slide(terminal: Terminal, key: str) -> float:
 
 
 def measure() -> list[Row]:
-    """Measure slides in both directions. The first slide loads shared code, so it does not count."""
+    """Measure slides in both directions. The first slide is not counted, because it loads code."""
     with tempfile.TemporaryDirectory() as folder:
         preset = Path(folder) / "one-graph.toml"
         preset.write_text(PRESET)

@@ -38,13 +38,13 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""Seconds after which a run is started again. A resumed run keeps its id, so it is stopped and another one is
-started. A busy machine may also open a page after the key that should close it.
+"""Seconds after which another run is started. A resumed run keeps its id, so it is stopped first. A busy
+machine may open a page only after the key that should close it.
 """
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys to type in turn before each wait for a run. If they do not start a run, `r` is typed as well."""
+"""Keys to type in turn before waiting for a run. If they start no run, `r` is typed as well."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -54,8 +54,9 @@ HOW = (
 
 
 class Held(msgspec.Struct, frozen=True):
-    """The lab's resource usage after `runs` runs; memory in bytes. `objects`: number of objects tracked by
-    the garbage collector.
+    """The lab's resource usage after `runs` runs.
+
+    Memory is in bytes. objects: number of objects that the garbage collector tracks.
     """
 
     runs: int
@@ -68,11 +69,11 @@ class Held(msgspec.Struct, frozen=True):
     kinds: dict[str, int] = {}
 
 
-# This part runs in the lab's process.
+# The following runs in the lab's process.
 
 
 def lab(told: str) -> int:
-    """Run the lab; on SIGUSR1 it writes its resource usage to a file."""
+    """Run the lab. On SIGUSR1, it writes its resource usage to a file."""
     from tests.faults.program import PRESETS, WORKER
     from tuilab.runner.supervisor import Supervisor
     from tuilab.tui.app import run
@@ -102,7 +103,7 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
     os.replace(f"{file}.part", file)
 
 
-# This part runs in the test's process.
+# The following runs in the benchmark's process.
 
 
 class Soak:
@@ -130,7 +131,7 @@ class Soak:
     def over(self) -> int:
         """Return the number of finished runs in the history.
 
-        Each run must have ended normally, or the next run must have replaced it.
+        Asserts that each run ended normally or was replaced by the next.
         """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
@@ -143,16 +144,16 @@ class Soak:
         return int(ended)
 
     def under_way(self) -> bool:
-        """Return whether the history contains an unfinished run."""
+        """Return True if the history contains an unfinished run."""
         assert self.history is not None
         return bool(self.history.execute("SELECT 1 FROM runs WHERE status IS NULL LIMIT 1").fetchone())
 
     def run(self, number: int) -> None:
-        """Make one more run, with the next keys in turn."""
+        """Make one more run, started by the next keys in turn."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
-            # A pause after Escape shows that the key was pressed alone. A busy machine may delay the
-            # detection.
+            # Only the pause after Escape shows that the key was pressed alone. A busy machine may detect the
+            # pause late.
             self.terminal.press(PAGES[number // 25 % len(PAGES)])
             time.sleep(1)
             self.terminal.press("\x1b")
@@ -183,7 +184,7 @@ class Soak:
             time.sleep(0.01)
 
     def held(self, runs: int) -> Held:
-        """Return the lab's resources while idle."""
+        """Return the resource usage of the idle lab."""
         self.wait(lambda: not self.under_way(), "the end of a run")
         time.sleep(0.5)
         memory = self.process.memory_full_info()
@@ -195,12 +196,11 @@ class Soak:
         return Held(runs=runs, rss=memory.rss, unique=memory.uss, fds=fds, threads=threads, **inside)
 
     def leave(self) -> None:
-        """Leave the lab, which must exit normally."""
+        """Quit the lab and assert that it exits normally."""
         self.terminal.press("q")
         assert self.terminal.ended(20) == 0, self.terminal.text
 
     def close(self) -> None:
-        """Clean up."""
         if self.history is not None:
             self.history.close()
         self.terminal.close()
@@ -209,7 +209,7 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """Yield the lab's resources after every fiftieth run or, if `hours` is set, once an hour for that
+    """Yield the lab's resource usage after every fiftieth run or, if `hours` is set, every hour for that
     long.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -240,7 +240,9 @@ def soak(
 
 
 def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
-    """Return the rows: growth of memory after the first runs, and of files, threads and tasks."""
+    """Return rows for the growth of memory after the first runs, and for the growth of files, threads and
+    tasks.
+    """
     first = next((held for held in found if held.runs >= settled), found[0])
     later = [held for held in found if held.runs > first.runs]
     last = later[-1]
@@ -271,7 +273,6 @@ def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
 
 
 def measure(runs: int = RUNS, hours: float = 0.0, pause: float = 0.0) -> list[Row]:
-    """Return the budget's rows."""
     return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True), hours, pause)))
 
 

@@ -33,7 +33,7 @@ HOW = (
 
 
 def fill(folder: Path, runs: int = RUNS) -> None:
-    """Create a history with `runs` runs on different days, each with its events and answer."""
+    """Create a history of `runs` runs on different days, each with its events and answer."""
     arms = tuple(Arm(device, mode) for device in ("CPU:0", "GPU:0") for mode in ("eager", "graph"))  # type: ignore[arg-type]
     request = Measure(
         id="0", scenario=Scenario("stft", {"samples": 256}), arms=arms, budget=BUDGET["quick"], preset="stft-small"
@@ -56,7 +56,7 @@ def fill(folder: Path, runs: int = RUNS) -> None:
 
 
 def start(data: Path) -> tuple[float, float]:
-    """Return the seconds from the command to the first paint, and to the moment when the lab accepts keys."""
+    """Return the seconds from the command until the first paint and until the lab accepts keys."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     env |= {"TUILAB_DATA": str(data), "XDG_CONFIG_HOME": str(data)}
@@ -70,7 +70,7 @@ def start(data: Path) -> tuple[float, float]:
 
 
 def measure(pairs: int = PAIRS) -> list[Row]:
-    """Measure pairs of starts in alternation. The first start of each kind only loads the files into memory."""
+    """Measure pairs of starts in turns. The first start of each kind only loads the files into memory."""
     with tempfile.TemporaryDirectory() as folder:
         sides = {name: Path(folder) / name for name in ("full", "empty")}
         fill(sides["full"])

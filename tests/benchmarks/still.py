@@ -1,6 +1,4 @@
-"""Checks whether the machine is idle enough for a benchmark. Benchmarks wait until it is, and report the
-activity of other programs.
-"""
+"""Waits until the machine is idle enough for a benchmark, and reports the activity of other programs."""
 
 import os
 import sys
@@ -13,9 +11,7 @@ LOOK_S = 2.0
 
 
 def wait(limit_s: float = 900.0) -> None:
-    """Wait until other processes use less than 5% of the processors for two seconds, or until a limit is
-    reached.
-    """
+    """Wait until other processes use less than 5% of the processors for two seconds, or until the limit."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit_s:
         before = interference.read_counters()
@@ -28,15 +24,15 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """Measures how much other processes use the processors during a benchmark. A child process counts as part
-    of the benchmark once it has ended.
+    """Measures other processes' use of the processors during a benchmark. A child counts as part of the
+    benchmark once it has ended.
     """
 
     def __init__(self) -> None:
         self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
-        """Return a sentence for the table. Call it after every child has ended."""
+        """Return a sentence for the table. Call this after all children have ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not report what others used during the measurement."

@@ -1,4 +1,4 @@
-"""A pseudo-terminal that behaves like a real one: it reads at the speed of its line, and answers requests."""
+"""A pseudo-terminal that behaves like a real one: it reads at a limited rate and answers requests."""
 
 import bisect
 import contextlib
@@ -28,8 +28,8 @@ LAB = (sys.executable, "-m", "tuilab")
 class Terminal:
     """A program in a terminal.
 
-    rate: bytes per second of the line; None for no limit. `arrivals`: the time (`time.monotonic`) of each
-    read and the total bytes so far.
+    rate: bytes per second of the line; None for no limit. arrivals: the time (`time.monotonic`) of each
+    read, and the total number of bytes so far.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # After an idle period, the line may send more at once, but at most two slices.
+                # After an idle period, the line may send more at once, up to two slices.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)
@@ -97,7 +97,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return the time. Raises TimeoutError, which contains the screen."""
+        """Wait until a condition holds; return the time. Raises TimeoutError with the screen's text."""
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end:
@@ -111,7 +111,7 @@ class Terminal:
         return self.arrivals[bisect.bisect_right(counts, position)][0]
 
     def arrival(self, word: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the word is sent; return the time at which it arrived. Raises TimeoutError."""
+        """Wait for a word in the output; return its arrival time. Raises TimeoutError."""
         wanted = word.encode()
         self.until(lambda: wanted in self._all, seconds, word)
         return self.at(self._all.find(wanted) + len(wanted) - 1)
@@ -119,7 +119,7 @@ class Terminal:
     def until_drawn(
         self, mark: int, columns: tuple[int, int], rows: tuple[int, int], seconds: float = PATIENCE_S
     ) -> float:
-        """Wait until cells in the given columns and rows arrive after byte `mark`; return their arrival time."""
+        """Wait until cells in these columns and rows arrive after byte `mark`; return their arrival time."""
         found: list[int] = []
 
         def drawn() -> bool:
@@ -136,11 +136,9 @@ class Terminal:
         return self.at(found[0])
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until all the words are on the screen; return the time."""
         return self.until(lambda: all(w in self.text for w in words), seconds, " ".join(words))
 
     def settle(self, still_s: float = 1.0, seconds: float = PATIENCE_S) -> None:
-        """Wait until no output has arrived for `still_s` seconds."""
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:
@@ -156,7 +154,7 @@ class Terminal:
         return self.sent - before
 
     def cpu_parts(self) -> dict[str, float]:
-        """Return processor seconds of the program (`ui`) and its children (`worker`)."""
+        """Return the processor seconds of the program (`ui`) and of its children (`worker`)."""
         me = psutil.Process(self.process.pid)
 
         def used(process: psutil.Process) -> float:
@@ -166,7 +164,6 @@ class Terminal:
         return {"ui": used(me), "worker": sum(used(p) for p in me.children(recursive=True))}
 
     def close(self) -> None:
-        """Kill the program with its children."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(self.process.pid).children(recursive=True)
             if self.process.poll() is None:
@@ -188,9 +185,9 @@ class Terminal:
 def program(
     command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, state: str = ""
 ) -> Iterator[Terminal]:
-    """Run a program in a terminal of 120 × 40, with its own folders. colors: truecolor or 256.
+    """Run a program in a terminal of 120 × 40, with its own folders.
 
-    state: the folder of its saved preferences, a fresh one by default.
+    colors: truecolor or 256. state: the folder of its saved preferences; a fresh one by default.
     """
     with tempfile.TemporaryDirectory() as folder:
         left_out = ("NO_COLOR", "COLORTERM", "TUILAB_ASCII", "COLUMNS", "LINES")
@@ -212,5 +209,4 @@ def program(
 
 
 def lab(*words: str, **given: str | float | bool | None) -> "contextlib.AbstractContextManager[Terminal]":
-    """Run the lab in a terminal."""
     return program((*LAB, *words), **given)  # type: ignore[arg-type]

@@ -46,12 +46,11 @@ stft(signal)
 """
 STATEMENT = "stft(signal)"
 WARM = 3
-"""Number of measurements that the warm worker makes in each turn."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One tool's answer: its name, the time it took, and its figure. runs: the figures of several fresh
+    """One tool's answer: its name, its duration, and its figure. runs: the figures of several fresh
     processes.
     """
 
@@ -70,7 +69,7 @@ class Answer:
 
 
 def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
-    """Return an answer with tuilab's own interval for the samples' median."""
+    """Return an answer with tuilab's own interval of the samples' median."""
     found = estimate(samples)
     assert found is not None
     nothing = float("nan")
@@ -79,7 +78,7 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
 
 
 def command(*words: str, data: str) -> bytes:
-    """Return the output of `tuilab` in a fresh process. data: its data folder."""
+    """Return the output of `tuilab` in a fresh process that uses this data folder."""
     environment = {**os.environ, "TUILAB_DATA": data, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
@@ -88,7 +87,7 @@ def command(*words: str, data: str) -> bytes:
 
 
 def cold(budget: BudgetName, data: str) -> Answer:
-    """Time the command in a fresh process, up to its exit."""
+    """Time the command in a fresh process until it exits."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
     words = ["stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json", "--budget", budget]
     begun = time.perf_counter()
@@ -116,7 +115,7 @@ def warm(worker: Worker) -> Answer:
 
 
 def pyperf() -> Answer:
-    """Run `pyperf timeit`: twenty fresh processes, each importing TensorFlow."""
+    """Run `pyperf timeit`, which starts twenty fresh processes that each import TensorFlow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
         words = ["timeit", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
@@ -126,13 +125,13 @@ def pyperf() -> Answer:
         import pyperf as module
 
         runs = module.BenchmarkSuite.load(str(path)).get_benchmarks()[0].get_runs()
-    # Values within a process are correlated, but the processes are independent.
+    # Values are correlated within a process, but processes are independent.
     means = tuple(fmean(run.values) for run in runs if run.values)
     return replace(answer(f"pyperf timeit, {len(means)} processes", wall, list(means)), runs=means)
 
 
 def torch() -> Answer:
-    """Run `torch.utils.benchmark`, `adaptive_autorange` to 2%, in a fresh process."""
+    """Run `torch.utils.benchmark` with `adaptive_autorange` to 2% in a fresh process."""
     code = (
         "import json\nfrom torch.utils.benchmark import Timer\n"
         f"m = Timer({STATEMENT!r}, setup={SETUP!r}).adaptive_autorange(threshold=0.02)\n"
@@ -145,7 +144,7 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """Yield all installed tools in turn; tuilab comes first, last and in between, so that it sees the same
+    """Yield all installed tools in turn. tuilab comes first, last and in between, so that all see the same
     drift.
     """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
@@ -182,7 +181,7 @@ def table(answers: list[Answer], note: str) -> str:
         times = alike = ""
         if against and one is not against:
             times = f"{against.wall_s / one.wall_s:.1f}× faster"
-            if "over" in one.who:  # an interval over processes, like that of pyperf
+            if "over" in one.who:  # an interval over processes, like pyperf's
                 alike = f"{until(against, one.half) / one.wall_s:.1f}× faster"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
@@ -198,11 +197,11 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return whether tuilab's answers agree with the other tool's processes, given how much each tool's own
-    runs vary.
+    """Return how well tuilab's answers agree with the other tool's processes, given the variation between
+    runs.
 
-    An interval within one process does not apply to the next process: in each, this STFT's graph takes one of
-    several paths (87 to 105 µs) and keeps to it.
+    An interval within one process does not apply to the next process, because this STFT's graph takes one of
+    several paths (87 to 105 µs) in each process.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
     theirs = middle(list(against.runs))
@@ -212,7 +211,7 @@ def agreement(answers: list[Answer], against: Answer) -> str:
 
 
 def middle(runs: list[float]) -> tuple[float, float, float]:
-    """Return the trimmed mean of runs with its 95% interval."""
+    """Return the trimmed mean of the runs with its 95% interval."""
     found = locate(runs, 0.0)
     assert found is not None
     half = found.half_width()

@@ -42,15 +42,16 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""In seconds. A round that is closer than this to a hog's busy time does not count as idle."""
+"""Minimum distance in seconds between an idle round and any busy time."""
 LEAST = 20
 """Minimum number of rounds for an idle speed."""
 
 
 class Run(msgspec.Struct):
-    """One run: the number of competing hogs, all its events, and the hogs' busy times.
+    """One run.
 
-    begun, busy: seconds by the system-wide clock; `begun` is the start of the rounds.
+    begun, busy: start of the rounds, and busy times of the competing programs, in seconds by the system-wide
+    clock.
     """
 
     hogs: int
@@ -60,14 +61,14 @@ class Run(msgspec.Struct):
 
     @property
     def state(self) -> RunState:
-        """Return the state that results from the events."""
+        """Return the run's state from its events."""
         state = RunState()
         for event in self.told:
             state.apply(event)
         return state
 
     def idle(self) -> dict[str, list[float]]:
-        """Return each arm's samples from rounds without a busy hog."""
+        """Return each arm's samples from rounds without competition for the processors."""
         found: dict[str, list[float]] = {}
         last = self.begun
         for event in self.told:
@@ -81,7 +82,7 @@ class Run(msgspec.Struct):
 
 
 def one(worker: Worker, count: int) -> Run:
-    """Measure a run with `count` competing hogs."""
+    """Measure a run with `count` programs that compete for the processors."""
     declaration = find("stft").declaration
     budget = Budget(
         name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S
@@ -119,8 +120,8 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 
 
 def report(runs: Sequence[Run]) -> str:
-    """Return a row per number of hogs: for arms with an idle speed, how often each interval contains that
-    speed.
+    """Return a row per number of competing programs: for arms with an idle speed, how often each interval
+    contains that speed.
 
     *Quiet rounds* are those that tuilab considers undisturbed; *told apart*: runs in which these are clearly
     faster than all rounds.

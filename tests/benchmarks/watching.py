@@ -97,7 +97,7 @@ Figures = dict[str, float]
 
 
 def run(folder: Path, name: str, *, watched: bool) -> Figures:
-    """Return a program's report about itself. Raises CalledProcessError if it fails."""
+    """Return a program's own report. Raises CalledProcessError if the program fails."""
     file = folder / f"{name}.py"
     file.write_text(BEGIN + PROGRAMS[name] + END)
     command = [sys.executable, str(file)]
@@ -111,7 +111,7 @@ def run(folder: Path, name: str, *, watched: bool) -> Figures:
 
 
 def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
-    """Return pairs of runs of a program, alone and watched."""
+    """Return the reports of pairs of runs: alone, and watched."""
     rng, out = random.Random(name), []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
@@ -124,10 +124,10 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 
 
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
-    """Return the rows of a program: its own time, first step and memory, each with its limit.
+    """Return a program's rows: its time, first step and memory, each with its limit.
 
-    A single pair of runs is not judged. The processor time is also listed, because other programs on the
-    machine affect it less.
+    A single pair of runs has no verdict. The rows include the processor time, because other programs affect
+    it less.
     """
     rows = []
     for key, words, limit in (
@@ -158,7 +158,6 @@ def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
 
 
 def measure(count: int = 0, names: list[str] | None = None) -> list[Row]:
-    """Measure all programs."""
     count = count or int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS))
     return [row for name in names or PROGRAMS for row in rows_of(name, pairs(name, count))]
 

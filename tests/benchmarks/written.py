@@ -1,4 +1,4 @@
-"""Prints a benchmark's table, and writes it next to its module with `--write`."""
+"""Prints a benchmark's table. With `--write`, also writes it next to the benchmark's module."""
 
 import sys
 from pathlib import Path
@@ -9,8 +9,8 @@ IN_WORDS = "## In words"
 def show(shown: str, title: str, module: str, about: str | None) -> None:
     """Print the table. With `--write`, also write it to the Markdown file with the module's name.
 
-    The file gets the title and the module's docstring without its first line. Text under `## In words` is
-    kept.
+    The file gets the title, and the module's docstring without its first line. An existing section `## In
+    words` stays.
     """
     print(shown)
     if "--write" in sys.argv:
