@@ -1,6 +1,6 @@
-"""Replaces nvidia-ml-py in the doctor's child: one GPU, with answers from $FAKE_NVML (JSON).
+"""Replaces nvidia-ml-py in the doctor's child process: one GPU, with answers from $FAKE_NVML (JSON).
 
-A string starting with `!` is an error with that message. Calls that are not listed are unsupported.
+A string that starts with `!` is an error with that message. All other calls are unsupported.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Startup lines of TensorFlow 2.21, for causes that cannot be reproduced without a GPU."""
+"""Startup messages of TensorFlow 2.21 for causes that require a GPU."""
 
 NO_CUDART = (
     "I0000 00:00:1795221189.839861    4167 cudart_stub.cc:31] Could not find cuda drivers on your machine, "

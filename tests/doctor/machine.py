@@ -30,7 +30,6 @@ CUDA_WHEELS = {
 
 
 def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Path:
-    """Compile the stub as a shared library. The loader identifies loaded libraries by `soname`."""
     out = folder / (soname or "stub.so")
     options = [f"-Wl,-rpath,{run_path}", "-Wl,--enable-new-dtags"] if run_path else []
     options += [f"-Wl,-soname,{soname}"] if soname else []
@@ -40,7 +39,7 @@ def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Pa
 
 @dataclass
 class Machine:
-    """A fake machine that a test sets up and then examines. `stub` is the compiled driver."""
+    """A fake machine that a test sets up and then examines. stub: the compiled driver."""
 
     folder: Path
     stub: Path
@@ -52,7 +51,7 @@ class Machine:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
         for made in (self.root / "dev", self.root / "proc", self.site, self.lib):
             made.mkdir(parents=True)
-        # An empty folder would mean that the bus is unreadable, so add a device that is not an NVIDIA GPU.
+        # An empty folder would mean that the bus is unreadable, so add a device of another vendor.
         self.pci("0000:00:00.0", "0x8086", "0x060000")
         (self.root / "etc").mkdir()
         (self.root / "etc/os-release").write_text('ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n')
@@ -60,7 +59,7 @@ class Machine:
         self.says()
 
     def pci(self, slot: str, vendor: str, kind: str, driver: str = "") -> None:
-        """Add a device to the bus."""
+        """Add a device to the PCI bus."""
         device = self.root / "sys/bus/pci/devices" / slot
         device.mkdir(parents=True)
         (device / "vendor").write_text(vendor + "\n")
@@ -72,11 +71,9 @@ class Machine:
             (device / "driver").symlink_to(target)
 
     def gpu(self, driver: str = "nvidia") -> None:
-        """Add an NVIDIA GPU to the bus."""
         self.pci("0000:01:00.0", "0x10de", "0x030000", driver)
 
     def kernel(self, version: str = "570.86.15", *, nodes: bool = True) -> None:
-        """Add the kernel part of the driver."""
         file = self.root / "proc/driver/nvidia/version"
         file.parent.mkdir(parents=True)
         text = (
@@ -87,7 +84,7 @@ class Machine:
             (self.root / "dev" / name).touch()
 
     def driver(self, version: str = "570.86.15", *, nvml: bool = True, **stub: int | str) -> None:
-        """Add the user-space part of the driver, with the results of its calls."""
+        """Add the user-space part of the driver. stub: the results of its calls."""
         library = self.lib / f"libcuda.so.{version}"
         shutil.copy(self.stub, library)
         (self.lib / "libcuda.so.1").symlink_to(library)
@@ -97,21 +94,20 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = str(self.lib)
 
     def file(self, path: str, text: str = "") -> None:
-        """Add a file to the machine."""
         file = self.root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
     def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
-        """Add the kernel module of the driver, built for the kernel version `kernel`. The machine runs the
-        kernel version `running`.
+        """Add the driver's kernel module, built for the kernel version `kernel`. running: the machine's
+        kernel version.
         """
         self.file("/proc/sys/kernel/osrelease", f"{running}\n")
         self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Make device files whose path contains that part fail to open with the error number `why`."""
+        """Make device files whose path contains `path` fail to open with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -119,14 +115,13 @@ class Machine:
         }
 
     def nvml(self, **gpu: object) -> None:
-        """Add a fake nvidia-ml-py whose named calls return these values (see fake_pynvml.py)."""
+        """Add a fake nvidia-ml-py. gpu: the return values of its calls (see fake_pynvml.py)."""
         source = Path(__file__).with_name("fake_pynvml.py")
         module = self.folder / "child" / "pynvml.py"
         module.write_text(source.read_text())
         self.environ["FAKE_NVML"] = json.dumps(gpu)
 
     def package(self, name: str, version: str, requires: tuple[str, ...] = ()) -> None:
-        """Add the metadata of a Python package."""
         info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         lines = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
@@ -134,7 +129,7 @@ class Machine:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
 
     def tensorflow(self, name: str = "tensorflow", version: str = "2.21.0") -> None:
-        """Add TensorFlow: its metadata, and the library whose search path applies."""
+        """Add TensorFlow: its metadata, and the library with its search path."""
         wheels = [f"{wheel}<13.0,>=9.1; extra == 'and-cuda'" for wheel in CUDA_WHEELS]
         self.package(name, version, ("numpy>=1.26", *wheels))
         self.package("pip", "25.0")
@@ -144,7 +139,7 @@ class Machine:
         shutil.copy(self.framework, home / "libtensorflow_framework.so.2")
 
     def wheels(self, *, without: tuple[str, ...] = ()) -> None:
-        """Add TensorFlow's CUDA wheels, metadata and libraries."""
+        """Add the metadata and libraries of TensorFlow's CUDA wheels."""
         for wheel, (folder, names) in CUDA_WHEELS.items():
             if wheel in without:
                 continue
@@ -155,7 +150,7 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """Set the output of TensorFlow's child process, and Python code that it runs afterwards."""
+        """Set the output of TensorFlow's child process, and Python code that it then runs."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"
@@ -171,7 +166,7 @@ class Machine:
         self.environ["PYTHONPATH"] = str(module.parent)
 
     def place(self) -> Place:
-        """Return the machine as the `Place` that the probes examine."""
+        """Return the `Place` that makes the probes examine this machine."""
         return Place(
             root=self.root,
             environ=self.environ,
@@ -183,7 +178,7 @@ class Machine:
         )
 
     def examine(self, limit_s: float = 20.0) -> DoctorReport:
-        """Run the doctor's whole examination."""
+        """Run the doctor on this machine."""
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
@@ -197,7 +192,7 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = f"{self.lib}:{solver}"
 
     def sees(self, capability: str = "8.9", err: str = "", *tried: Tried) -> None:
-        """Make TensorFlow's child report that it lists one GPU and computes on it."""
+        """Make TensorFlow's child process report that it lists one GPU and computes on it."""
         gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability=capability)
         work = tried or tuple(Tried(what=what, device="GPU:0", seconds=0.1) for what in WORK)
         self.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), *work, err=err)

@@ -1,5 +1,5 @@
-"""Rarer causes, and other forms of the common ones (test_situations.py). Each has a fake machine and the
-expected cause and fix.
+"""Rarer causes, and variants of common ones (test_situations.py): each has a fake machine and the expected
+cause and fix.
 """
 
 import errno
@@ -115,7 +115,7 @@ def test_forward_compatibility_not_supported(machine: Machine):
         ),
         (34, "libcuda-stub", "", "unset LD_LIBRARY_PATH"),
         (805, "driver-not-ready", "", "nvidia-cuda-mps-control -d"),
-        # jax#21299: a GH200 has no NVSwitch, so it needs no fabric manager.
+        # jax#21299: a GH200 has no NVSwitch, so it needs no fabric manager
         (802, "driver-not-ready", "no NVSwitch here", ""),
         (100, "no-device", "", "dmesg"),
     ],
@@ -157,7 +157,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
-    """TensorFlow 2.21's own wheels cause this: libcusolver's folder is not on its search path."""
+    """TensorFlow 2.21's own wheels are an example: its search path lacks libcusolver's folder."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"
@@ -183,19 +183,19 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
     ("capability", "log", "error", "code", "words", "fix"),
     [
         ("12.0", lines.newer("12.0a"), "", "gpu-newer-than-build", "8.9 and PTX for 9.0", ""),
-        # For capability 9.0, the build has PTX but no machine code. Everything works, but the first calls
-        # wait for compilation.
+        # For capability 9.0, the build has PTX but no machine code, so the GPU works after a slow first
+        # call.
         ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
-        # TensorFlow wrongly claims that its PTX works on this GPU.
+        # TensorFlow wrongly claims that its PTX works on this GPU
         ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and higher", ""),
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
-        # tensorflow#45450.
+        # tensorflow#45450
         ("7.5", "", SET_DEVICE + "CUDA-capable device(s) is/are busy or unavailable", "gpu-busy", "", "compute-apps"),
-        # Seen with TensorFlow 2.21 on a driver that lacks a function of CUDA 12.5.
+        # from TensorFlow 2.21 on a driver that lacks a function of CUDA 12.5
         ("8.9", "", "InternalError: cudaGetDevice() failed. Status: API call is not supported in the installed CUDA driver",
          "driver-too-old", "", ""),
         ("8.9", "", SET_DEVICE + "initialization error", "runtime-fails", "Status: initialization error", ""),
-        # The fake package's metadata requires no nvcc wheel.
+        # the fake package requires no nvcc wheel
         ("8.9", lines.NO_PTXAS, "", "ptxas-missing", "", "--force-reinstall"),
     ],
 )  # fmt: skip
@@ -222,7 +222,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
-    """If listing the GPUs fails and nothing else is known, the doctor shows TensorFlow's own message."""
+    """If nothing else explains why listing the GPUs fails, the doctor shows TensorFlow's message."""
     machine.healthy()
     machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()

@@ -37,7 +37,7 @@ def test_everything_hangs_at_once(machine: Machine):
     assert report.elapsed_s < FOREVER_S / 10
     details = {p.name: p.detail for p in report.probes}
     assert details["TensorFlow devices"] == "did not answer: listing the devices"
-    assert details["TensorFlow import"].startswith("2.21.0")  # earlier output is kept
+    assert details["TensorFlow import"].startswith("2.21.0")  # output before the hang is kept
     assert not left_behind(str(machine.folder))
 
 
@@ -69,7 +69,7 @@ def test_grandchildren_die_with_the_child():
     assert ran.code is None
     grandchild = int(ran.out)
     try:
-        # The kernel ends a process some time after the signal was sent.
+        # The kernel ends a process some time after the signal.
         psutil.Process(grandchild).wait(10)
     except psutil.NoSuchProcess:
         pass
@@ -99,7 +99,7 @@ def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
 
 
 def compiling(machine: Machine, seconds: float) -> None:
-    """Make TensorFlow announce PTX compilation and then take `seconds` for its first op."""
+    """Make TensorFlow announce PTX compilation, then take `seconds` for its first op."""
     machine.healthy()
     gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability="9.0")
     done = encode(Tried(what="Mul", device="GPU:0", seconds=seconds))
@@ -126,7 +126,7 @@ def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.Mo
 
 
 def left_behind(mark: str) -> list[int]:
-    """Return the children of this process whose environment has the mark, after giving them a moment to exit."""
+    """Return this process's children whose environment has the mark, after giving them a moment to exit."""
     time.sleep(0.2)
     out = []
     for child in psutil.Process().children(recursive=True):

@@ -1,4 +1,4 @@
-"""The causes as pure functions of findings, tested without probes."""
+"""The causes as pure functions of findings, without probes."""
 
 from pathlib import Path
 
@@ -216,7 +216,7 @@ def test_every_finding_leads_to_a_cause(findings: Findings):
 
 
 def test_every_cause_says_what_it_is():
-    """docs/doctor.md requires every new cause to have a description."""
+    """docs/doctor.md requires a description of every cause."""
     for layer, judge in NO_GPU + GPU_LISTED:
         assert layer and (judge.__doc__ or "").split("\n")[0].endswith("."), judge
 

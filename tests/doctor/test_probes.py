@@ -1,4 +1,4 @@
-"""Tests each probe separately, with fake files."""
+"""Each probe on its own, with fake files."""
 
 import ctypes.util
 import errno
@@ -238,7 +238,7 @@ APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
 def test_nvidia_smi_replaces_a_missing_nvml(machine: Machine):
-    """Puts a fake nvidia-smi on the PATH. The stub replaces NVML's library and lacks most calls."""
+    """The stub that replaces NVML's library lacks most calls, so the fake nvidia-smi on the PATH answers."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
     program.parent.mkdir()

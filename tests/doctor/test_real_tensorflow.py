@@ -1,6 +1,4 @@
-"""With a stub driver, the real TensorFlow wheel behaves as the causes expect, and prints the expected
-messages.
-"""
+"""With a stub driver, the real TensorFlow wheel behaves and prints as the causes expect."""
 
 import importlib.util
 import os
@@ -28,7 +26,6 @@ pytestmark = [
 
 
 def real(machine: Machine) -> Place:
-    """Use this Python's own TensorFlow with the fake machine's driver and libraries."""
     quiet = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "TF_", "NVIDIA_"))}
     return Place(root=machine.root, environ=quiet | machine.environ | {"PYTHONPATH": ""})
 
@@ -62,7 +59,7 @@ def test_tensorflow_uses_a_driver_without_nvml_silently(machine: Machine):
 
 
 def test_a_gpu_newer_than_the_build(machine: Machine):
-    """All CUDA libraries exist by name. So TensorFlow lists the stub GPU, but cannot compute on it."""
+    """All CUDA libraries exist by name, so TensorFlow lists the stub GPU but cannot compute on it."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ["LD_LIBRARY_PATH"] = f"{machine.lib}:{folders}"
@@ -93,8 +90,8 @@ def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, cod
 def linked_tensorflow(site: Path) -> Iterator[None]:
     """Link this Python's TensorFlow below `site`, so that its search path finds the test's wheels.
 
-    The kernel resolves `..` after links, so the folders are real and only the files are links. Bytecode
-    stored elsewhere (PYTHONPYCACHEPREFIX) is linked too.
+    The kernel resolves `..` after links, so folders are real and only files are links. Bytecode stored
+    elsewhere (PYTHONPYCACHEPREFIX) is linked too.
     """
     found = importlib.util.find_spec("tensorflow")
     assert found is not None and found.origin is not None
@@ -121,7 +118,7 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """Set up the state after `pip install 'tuilab[cuda]'`: TensorFlow's own search path lacks libcusolver."""
+    """Set up the state after `pip install 'tuilab[cuda]'`: TensorFlow's search path lacks libcusolver."""
     machine.gpu()
     machine.kernel()
     machine.driver()
@@ -132,7 +129,7 @@ def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
 
 
 def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, wheels_alone: dict[str, str]):
-    """Both the doctor and the worker find the GPU, although the stub creates no context."""
+    """Both the doctor and the worker list the GPU, although the stub creates no context."""
     place = real(machine)
     found = tensorflow.look(replace(place, environ={**place.environ, **wheels_alone}), time.monotonic() + 100)
     assert found.imported and not found.imported.error, found

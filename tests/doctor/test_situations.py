@@ -1,7 +1,7 @@
-"""The 26 situations that people report most, each with a fake machine, and the doctor's code and fix.
+"""The 26 situations that users report most, each with a fake machine, and the doctor's code and fix.
 
 Uses a stub driver and stub CUDA libraries (stub_libcuda.c), fake `/proc`, `/dev` and `/sys`, wheels as
-metadata, a fake nvidia-ml-py, and TensorFlow's own lines and errors, worded as in the cited reports.
+metadata, a fake nvidia-ml-py, and TensorFlow's own messages, worded as in the cited reports.
 """
 
 import errno
@@ -22,8 +22,9 @@ INSTALL = f'{PIP} install "tensorflow[and-cuda]==2.21.*"'
 
 @dataclass(frozen=True)
 class Situation:
-    """code, fix: the doctor's exact output. words: words that must occur in the cause. visible: True if
-    TensorFlow lists the GPU.
+    """A situation with the doctor's expected output.
+
+    code, fix: the exact output. words: words in the cause. visible: True if TensorFlow lists the GPU.
     """
 
     name: str
@@ -38,7 +39,7 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(name: str, code: str, fix: str, *words: str, visible: bool = False):
-    """Register a function that sets up the fake machine for one situation."""
+    """Return a decorator that registers a situation. The function sets up the fake machine."""
 
     def take(make: Callable[[Machine], None]) -> Callable[[Machine], None]:
         SITUATIONS.append(Situation(name, make, code, fix, words, visible))
@@ -178,7 +179,7 @@ def wheel_damaged(machine: Machine):
     visible=True,
 )
 def cusolver(machine: Machine):
-    """Seen with the real wheel; see test_real_tensorflow.py."""
+    """From the real wheel; see test_real_tensorflow.py."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     machine.sees()
@@ -263,7 +264,7 @@ def container_lost(machine: Machine):
     "NVIDIA Container Toolkit",
 )
 def docker_on_wsl(machine: Machine):
-    """docker/for-win#7581; here with `--device /dev/dxg`, which people try as a fix."""
+    """docker/for-win#7581; here with `--device /dev/dxg`, a fix that users try."""
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/dev/dxg")
     machine.file("/.dockerenv")

@@ -1,4 +1,6 @@
-"""Documents written for these tests. Their expectations were written down before the checker first read them."""
+"""Documents written for these tests, whose expected findings were written before the checker first read
+them.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,7 +17,7 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result of a document. A finding is expected on the nth line (from 1) that contains `at`."""
+    """The expected result for a document. A finding belongs to the nth line (from 1) that contains `at`."""
 
     examples: int
     findings: list[dict[str, Any]] = []
@@ -26,7 +28,6 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def documents() -> list[Path]:
-    """Return every document with its expectations."""
     return [file.with_name(file.name.removesuffix(SUFFIX)) for file in sorted(DATA.glob("*" + SUFFIX))]
 
 
@@ -36,7 +37,6 @@ def expectations(document: Path) -> Expected:
 
 
 def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str, int]]:
-    """Return (code, line) of each expected finding. Fails if the document lacks a text."""
     return {(f["code"], line_of(lines, f["at"], f.get("nth", 1))) for f in expected.findings}
 
 
@@ -54,8 +54,8 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has the workload, the arms and exactly these parameters. If the expected arms
-    have dtypes, ignores the preset's own dtype.
+    """Return True if a preset has this workload, these arms, and exactly these parameters. If the expected
+    arms have dtypes, the preset's own dtype does not matter.
     """
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False

@@ -1,5 +1,5 @@
-"""The table of TensorFlow's names: a worker makes it, a cache keeps it for each version, and tuilab ships it
-for the pinned version.
+"""The table of TensorFlow's names: a worker makes it, a cache stores it per version, and tuilab ships it for
+the pinned version.
 """
 
 import lzma
@@ -71,7 +71,7 @@ def test_the_shipped_table_knows_what_articles_use():
 
 
 MADE_WITH = (3, 11)
-"""The Python version with which the shipped table was made.
+"""The Python version that made the shipped table.
 
 Other versions have other unittest methods and enum signatures.
 """
@@ -79,15 +79,15 @@ OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
 
 def of_tensorflow(names: tuple[str, ...]) -> list[str]:
-    """Return the names, without those inherited from the standard library."""
+    """Return the names that are not inherited from the standard library."""
     return [name for name in names if not name.startswith(OF_PYTHON)]
 
 
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes():
-    """Runs only if the installed versions of TensorFlow and Keras are those of the shipped table.
+    """Runs only if TensorFlow and Keras have the shipped table's versions.
 
-    Uses a fresh worker, because Keras replaces `tf.saved_model` with a module of its own.
+    Uses a fresh worker, because Keras replaces `tf.saved_model` with its own module.
     """
     worker = Worker()
     try:
@@ -102,6 +102,6 @@ def test_the_shipped_table_is_what_a_worker_makes():
     assert of_tensorflow(made.names) == of_tensorflow(known.names)
     if sys.version_info[:2] == MADE_WITH:
         assert made.names == known.names and made.signatures == known.signatures
-    # Files and GPU kernels differ between wheels.
+    # files and GPU kernels differ between wheels
     if made.gpu_dtypes:
         assert made.gpu_dtypes == known.gpu_dtypes

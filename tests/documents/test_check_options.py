@@ -1,4 +1,4 @@
-"""`tuilab check` in an editor, in a hook and in CI: files, exit codes, options, comments, formats, fixes."""
+"""`tuilab check` in an editor, a hook and CI: files, exit codes, options, comments, formats, fixes."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Change to an empty folder. No folder above it contains project settings."""
+    """Change to an empty folder that has no project settings in any parent folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -79,7 +79,7 @@ def test_folders_patterns_and_files_are_read_once_each():
     )
     found = json.loads(call("a/**/*.py", "--json").stdout)["files"]
     assert {f["path"] for f in found} >= {"a/one.py", "a/b/two.py"}
-    # A file in a folder is not checked if it is not about TensorFlow.
+    # In a folder, files without TensorFlow are not checked.
     (numbers,) = [f for f in found if f["path"] == "a/numbers.py"]
     assert numbers["findings"] == []
 
@@ -133,7 +133,7 @@ def test_a_projects_settings():
     script("src/new.py", NO_WAIT)
     script("old/x.py", CLOCK)
     assert call(".").exit_code == 0
-    # The command line takes precedence.
+    # the command line takes precedence
     assert call(".", "--ignore", "TL1", "--select", "TL001").exit_code == 0
     assert call("src", "--ignore", "TL101").exit_code == 1
     for wrong, key in (

@@ -1,4 +1,4 @@
-"""`tuilab check` and `tuilab import`, as people and scripts use them."""
+"""`tuilab check` and `tuilab import`, as users and scripts run them."""
 
 import json
 import re

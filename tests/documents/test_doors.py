@@ -1,4 +1,4 @@
-"""Files that are not documents: pipes, devices, invalid names, files that change while they are fixed."""
+"""Paths that are not ordinary documents: pipes, devices, invalid names, files that change during a fix."""
 
 import json
 import os

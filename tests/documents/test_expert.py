@@ -70,8 +70,10 @@ if __name__ == '__main__':
 
 @dataclass(frozen=True)
 class Probe:
-    """A benchmark with its expected finding. `code` is the code of the finding that the default level must
-    show on the line that contains `at`; "" if it must show none there.
+    """A benchmark with its expected finding.
+
+    code: the finding that the default level must show on the line that contains `at`; "" if it must show
+    none there.
     """
 
     name: str
@@ -82,12 +84,12 @@ class Probe:
     file: str = "x.py"
     says: str = ""
     beside: tuple[tuple[str, str], ...] = ()
-    """Names and contents of other files in the same folder."""
+    """Names and contents of other files in the folder."""
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return the code, the text of the line and the message of each finding at the default level, or of each
-    note if requested.
+    """Return code, line text and message of each finding at the default level, or of each note if
+    `notes`.
     """
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
@@ -150,7 +152,7 @@ p = tf.matmul(a, a)
 print(time.perf_counter() - t)
 """, head=HEAD),
     Probe("an argument of Keras 2", "TL002", "lr=0.1", "best = keras.optimizers.Adam(lr=0.1)\n"),
-    # Probes with modules in the same folder
+    # probes with modules in the same folder
     Probe("a helper of a module in the folder", "TL103", "bench(f, x)", """
 from timing import bench
 f = tf.function(lambda v: v @ v)
@@ -220,7 +222,7 @@ with tf.device('/GPU:0'):
     gpu = time.perf_counter() - u
 print(cpu, gpu)
 """),
-    # Code with no finding at all
+    # correct code
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("TFLite is invoked before the clock", "TL102", "invoke()", """
 lite = tf.lite.Interpreter(model_path='m.tflite')
@@ -1169,7 +1171,7 @@ for step in range(100):
 """),
 ]  # fmt: skip
 
-# Code whose findings are only notes
+# code whose only findings are notes
 SUPPOSED = [
     Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
 from mine import train_step

@@ -1,4 +1,4 @@
-"""The Python code in Markdown, text, scripts and notebooks is found, whatever the fence and the encoding."""
+"""Python code is found in Markdown, text, scripts and notebooks, whatever the fence and the encoding."""
 
 import codecs
 import json

@@ -1,5 +1,5 @@
-"""Five documents in our own words that resemble the five articles behind the presets. The articles themselves
-are tested if they are present.
+"""Five documents in our own words that resemble the articles behind the presets. The articles themselves are
+tested if present.
 """
 
 from pathlib import Path
@@ -16,10 +16,10 @@ from tuilab.workloads import find
 
 OURS = Path(__file__).parent / "data" / "five"
 THEIRS = Path(__file__).resolve().parents[3] / "shared" / "documents"
-"""The original documents, whose text is not part of this project."""
+"""The original documents, which this project does not include."""
 FILES = {"ours": sorted(OURS.glob("*.md")), "theirs": sorted(THEIRS.glob("*.txt")) if THEIRS.is_dir() else []}
 
-# Our documents: (document, example) → mistakes as (code, line), from a manual review.
+# Mistakes in our documents, from a manual review: (document, example) → (code, line).
 WRONG_OF_OURS = {
     ("000", 1): {
         ("TL306", 9),
@@ -65,7 +65,7 @@ WRONG_OF_OURS = {
     ("004", 2): {("TL303", 61), ("TL107", 66), ("TL109", 67), ("TL110", 67)},
     ("004", 3): {("TL401", 110), ("TL303", 111), ("TL107", 116), ("TL109", 117), ("TL110", 117)},
 }
-# Mistakes in other authors' documents. Each must be found.
+# Mistakes in other authors' documents, all of which must be found.
 WRONG = {
     ("000", 1): {
         ("TL301", 38),  # outside any device scope
@@ -90,7 +90,7 @@ WRONG = {
     ("004", 2): {("TL303", 77), ("TL110", 86)},
     ("004", 3): {("TL401", 139), ("TL303", 140)},
 }
-# Further findings in other authors' documents. A manual review has confirmed each one.
+# Further findings in other authors' documents, each confirmed by a manual review.
 ALSO = {
     ("000", 1): {("TL302", 46), ("TL306", 8)},
     ("000", 2): {("TL301", 84), ("TL301", 97), ("TL302", 84), ("TL106", 79), ("TL107", 83)},
@@ -111,13 +111,13 @@ ALSO = {
     ("004", 2): {("TL107", 85), ("TL109", 86)},
     ("004", 3): {("TL107", 149), ("TL109", 150), ("TL110", 150)},
 }
-# No workload measures these examples; other views of the lab show them.
+# examples that no workload measures
 GAPS = {("003", 3): "reads a counter"}
 
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Return the reports on our documents, or on the original articles, by number."""
+    """Return the reports by number, on our documents or on the original articles."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -125,7 +125,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Return, by document and example, the findings that must be reported. No other findings may be reported."""
+    """Return the only findings that may be reported, all of which must be, by document and example."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}
@@ -151,17 +151,16 @@ def test_every_fault_is_found_and_no_other(reports, wrong, key):
 
 
 def shipped(document: str, example: int) -> list[Preset]:
-    """Return the shipped presets for an example."""
+    """Return the bundled presets for an example."""
     presets = catalogue.load(shipped_folder()).presets
     return [p for p in presets if p.source and (p.source.document, p.source.example) == (document, example)]
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return whether a shipped preset (`wanted`) matches the preset made from the document (`made`): it has
-    the same workload, and each parameter has the document's value or a slider mark at it.
+    """Return True if `made`, from the document, matches the shipped preset `wanted`.
 
-    A shipped preset may start at a smaller size if its slider marks the document's size. It may also set
-    parameters that the document does not mention.
+    They must have the same workload. Each parameter of `wanted` must equal the document's value or have a
+    slider mark at it, because a shipped preset may start at a smaller size. It may set further parameters.
     """
     if made.workload != wanted.workload:
         return False

@@ -1,4 +1,4 @@
-"""Documents in further styles. The expected findings were written down before the checker first read them."""
+"""Documents in further styles, whose expected findings were written before the checker first read them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""No document crashes the checker, runs any of its code, or reaches the terminal unescaped."""
+"""No document crashes the checker, makes it run any code, or reaches the terminal unescaped."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ from tuilab.documents.reading.parse import NOWHERE
 
 LONG = 20_000
 _RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-# Audit events that Python would report if any part of a document ran: an import, a file, a process, code.
+# Audit events of a document that runs code: imports, files, processes.
 _FORBIDDEN = ("import", "open", "exec", "subprocess.Popen", "os.system", "os.remove", "socket.connect")
 
 _seen: list[str] = []
@@ -28,7 +28,6 @@ _watching = False
 
 
 def printed(report) -> list[str]:
-    """Return the report in every format."""
     result = files.result_of(
         report, "x.md", files.CheckJob(None, CheckSettings(level="note", preview=True), whole=True)
     )
@@ -51,15 +50,15 @@ sys.addaudithook(_audit)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    """Import everything that is otherwise imported on first use, before the test watches imports."""
+    """Import everything that is imported on first use, before the test watches imports."""
     for document in documents():
         report_of(document)
-    supported_versions()  # loads the names of other versions, which a document may request
+    supported_versions()  # loads the names of other versions, which a document may need
     yield
 
 
 def checked(data: bytes, name: str) -> DocumentReport:
-    """Check a document while the test watches every import, file and process."""
+    """Check a document while watching every import, file and process."""
     global _watching
     _seen.clear()
     _watching = True
@@ -72,7 +71,7 @@ def checked(data: bytes, name: str) -> DocumentReport:
 
 
 def hold(data: bytes, name: str) -> None:
-    """Check the properties that must hold for any input."""
+    """Assert the properties that hold for any input."""
     report = checked(data, name)
     texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:
@@ -124,7 +123,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """Tests the audit hook itself: it must notice an opened file."""
+    """The audit hook must notice an opened file."""
     global _watching
     _seen.clear()
     _watching = True

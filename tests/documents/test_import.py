@@ -1,4 +1,4 @@
-"""A preset made from a document measures what the author meant, or its summary names the parts that it omits."""
+"""A preset made from a document measures what the author meant, or its summary names the omitted parts."""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

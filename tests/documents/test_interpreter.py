@@ -1,5 +1,5 @@
-"""Tests the values that the checker's interpreter assigns to names: constants, shapes, helpers, classes,
-scopes, loops.
+"""The values that the checker's interpreter assigns to names: constants, shapes, helpers, classes, scopes,
+loops.
 """
 
 import pytest
@@ -23,7 +23,6 @@ def trace_of(code: str):
 
 
 def shown(expression: str, before: str = ""):
-    """Pass an expression to an op; return the value that the interpreter finds for it."""
     trace = trace_of(f"{before}\ntf.no_op(name=({expression}))")
     (event,) = [e for e in trace.events if e.name == "tf.no_op"]
     return event.arguments["name"]
@@ -130,7 +129,7 @@ def test_shapes_and_dtypes(expression, before, expected):
     st.lists(st.integers(1, 9), min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
 def test_broadcasting_is_numpys(one, other):
-    """If the shapes can be broadcast, the result must equal NumPy's."""
+    """If the shapes can be broadcast, the result equals NumPy's."""
     import numpy as np
 
     try:

@@ -46,25 +46,25 @@ def test_what_waits_is_known(waits):
 @pytest.mark.parametrize(
     "code",
     [
-        # The checker does not know this function, so a call may compute, warm up and wait.
+        # the checker does not know this function, so a call may compute, warm up and wait
         "import helper\n" + TIMED.format("helper.step(x)"),
         "def bench(step):\n    t = time.perf_counter()\n    step(x)\n    return time.perf_counter() - t\n",
         "def batches():\n    yield x\n" + TIMED.format("for b in batches():\n    pass"),
         "def step(v):\n    return tf.raw_ops.MatMul(a=v, b=v)\n" + TIMED.format("step(x)"),
         "g = tf.function(lambda v: v + 1)\nimport helper\nhelper.warm(g)\n" + TIMED.format("g(x).numpy()"),
-        # The figures of the first calls are labelled as warm-up, or discarded.
+        # the first calls' figures are labelled as warm-up, or discarded
         "g = tf.function(lambda v: v + 1)\n# warm up\nrun(g)\n" + TIMED.format("g(x).numpy()"),
         "g = tf.function(lambda v: v + 1)\ntimes = []\nfor i in range(20):\n    t = time.perf_counter()\n"
         "    g(x).numpy()\n    if i > 5:  # skip the first steps\n        times.append(time.perf_counter() - t)\n",
         "g = tf.function(lambda v: v + 1)\ntimes = []\nfor i in range(20):\n    t = time.perf_counter()\n"
         "    g(x).numpy()\n    times.append(time.perf_counter() - t)\nprint(sum(times[1:]) / 19)\n",
-        # Python code in the middle of a graph.
+        # Python code in the middle of a graph
         "@tf.py_function(Tout=tf.float32)\ndef look(v):\n    print(v)\n    return v\n\n"
         "g = tf.function(lambda v: look(v))\ng(x)\n",
-        # Names of modules that exist.
+        # names of modules that exist
         "from tensorflow.python.data.experimental import AUTOTUNE\nfrom tensorflow.python.client import device_lib\n",
         "import keras\nkeras.saving.get_registered_name(1)\nkeras.losses.mean_squared_error(x, x)\n",
-        # A single clock reading, a time limit, and a counter.
+        # a single clock reading, a time limit, and a counter
         "total = 0\nfor batch in loader:\n    total += len(batch)\n",
     ],
 )

@@ -1,4 +1,4 @@
-"""Each rule reports its wrong example on the right line, and does not report the corrected example."""
+"""Each rule reports its wrong example on the right line, and not the corrected example."""
 
 import re
 import textwrap
@@ -13,8 +13,8 @@ HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"
 CHECKED = "print(tf.config.list_physical_devices('GPU'))\n"
 TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
 
-# For each rule, the text of the line that it reports in the wrong example of its docstring. For prose, the
-# text is the sentence.
+# By rule: text on the line that the rule reports in its docstring's wrong example. For prose, the text is
+# the sentence.
 AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
     "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL009": "m.fit", "TL310": "ONEDNN", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
@@ -153,30 +153,30 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
 @pytest.mark.parametrize(
     "code",
     [
-        # Covers a time limit, a lap, and a timer whose two readings are in different methods.
+        # a time limit, a lap, and a timer whose two readings are in different methods
         "end = time.perf_counter() + 5\nwhile time.perf_counter() < end:\n    tf.matmul(x, y)",
         "START\nwhile time.perf_counter() - t < 5:\n    tf.matmul(x, y)",
         "START\nfor q in jobs:\n    left = 300 - (time.perf_counter() - t)\n    q.join(left)",
         "class Bar:\n    def __init__(self): self.t = time.perf_counter()\n"
         "    def update(self): print(time.perf_counter() - self.t)\nb = Bar()",
-        # Timers that are defined in this file and used in others.
+        # timers that are defined in this file and used in others
         "def timed(f):\n    def g(*a):\n        START\n        r = f(*a)\n        STOP\n        return r\n    return g",
         "import contextlib\n@contextlib.contextmanager\ndef timed():\n    START\n    yield\n    STOP",
-        # A robust statistic over samples. The first sample is from a first call.
+        # a robust statistic over samples, the first of which is from a first call
         "s = []\nfor _ in range(50):\n    START\n    tf.matmul(x, y).numpy()\n    s.append(time.perf_counter() - t)\n"
         "print(np.median(s))",
-        # Python code without TensorFlow is work too.
+        # Python code without TensorFlow is work too
         "START\nn = sum(i * i for i in range(10 ** 6))\nSTOP",
         "START\nrows = sorted(open('f'))\nSTOP",
-        # There is one function per device, and each is created once.
+        # one function per device, each created once
         "for g in tf.config.list_logical_devices('GPU'):\n    with tf.device(g.name):\n"
         "        f = tf.function(lambda v: v * 2.0)\n        f(x)",
-        # This code demonstrates tracing on purpose.
+        # this code shows tracing on purpose
         "@tf.function\ndef f(v):\n    print('Tracing with', v)\n    return v * 2.0\nf(x)",
-        # This Python code really runs for every element.
+        # this Python code really runs for every element
         "d = tf.data.Dataset.range(9).map(lambda i: tf.py_function(lambda: time.sleep(1), [], tf.int64))",
-        # If the GPUs are hidden, no wait is needed. An earlier training call warmed this one up; making
-        # labels from zeros takes negligible time.
+        # With hidden GPUs, no wait is needed. An earlier training call warms up, and making labels from
+        # zeros takes negligible time.
         "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.compile(loss='mse')\nm.fit(x, y)\nSTART\n"
         "m.fit(x, tf.zeros((512, 3)))\nSTOP",
         "try:\n    tf.config.experimental.set_memory_growth(gpu, True)\nexcept RuntimeError as e:\n    print(e)",

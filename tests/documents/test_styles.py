@@ -1,4 +1,4 @@
-"""Documents in many styles. Their mistakes were noted before the checker first read them."""
+"""Documents in many styles, whose mistakes were noted before the checker first read them."""
 
 import tomllib
 from pathlib import Path
@@ -14,7 +14,7 @@ EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 
 
 def wanted_and_found(name: str) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
-    """Return two sets of (code, line): the labelled mistakes, and all findings that are not notes."""
+    """Return two sets of (code, line): the expected findings, and the reported findings without notes."""
     report = read(FOLDER / name, shipped(), preview=False)
     wanted = {
         (f["code"], line_of(report.lines, f["at"], f.get("nth", 1))) for f in EXPECTED[name]["findings"]

@@ -1,4 +1,4 @@
-"""The time to check a document is proportional to its size. Each test compares two sizes in one run."""
+"""The time to check a document is proportional to its size. Each test compares two sizes."""
 
 import time
 
@@ -10,7 +10,7 @@ from tuilab.documents.api.tables import shipped
 
 ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
 USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"
-# A file name with a text to repeat. Repeating it repeats lines, blocks, events, timings, or none of these.
+# A file name, and a text whose repetition repeats lines, blocks, events, timings, or none of these.
 GROWING = {
     "articles": (ARTICLES, "x.md"),
     "prose": ("TensorFlow chooses the CPU by cost. The GPU is faster than the CPU when small.\n", "x.md"),
@@ -30,7 +30,7 @@ HEAD = {"overlapping timings": "now = time.time()\n"}
 
 
 def seconds(data: bytes, name: str, times: int = 2) -> float:
-    """Return the processor time of a check in seconds: the minimum of several runs."""
+    """Return the processor seconds of a check: the minimum of several runs."""
     took = []
     for _ in range(times):
         start = time.process_time()
@@ -47,13 +47,13 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
     small = piece + unit * (8_000 // len(unit))
     large = piece + unit * (32_000 // len(unit))
     one, four = seconds(small.encode(), name), seconds(large.encode(), name)
-    # With quadratic work, four times the input would take sixteen times as long. The limit allows 20 ms for
-    # the noise of the clock and the garbage collector.
+    # Quadratic work would take sixteen times as long for four times the input. The limit allows 20 ms of
+    # noise.
     assert four < 8 * one + 0.02, (one, four)
 
 
 def test_ten_times_the_articles_take_no_longer_in_proportion():
     small, large = (ARTICLES * (size // len(ARTICLES)) for size in (25_000, 250_000))
-    # With quadratic work, ten times the input would take a hundred times as long. Using more memory may slow
-    # it by a factor of twenty.
+    # Quadratic work would take a hundred times as long for ten times the input. Using more memory may cost a
+    # factor of twenty.
     assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

@@ -1,4 +1,4 @@
-"""The decisions of the checker about each timed region."""
+"""The checker's decisions about each timed region."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The output of `python -m tuilab.documents FILE`, which authors of rules read."""
+"""The output of `python -m tuilab.documents FILE`, for authors of rules."""
 
 from tuilab.documents.__main__ import main
 
@@ -25,7 +25,7 @@ def test_each_line_is_followed_by_what_it_does(tmp_path, capsys):
     out = capsys.readouterr().out.split("\n")
     at = next(i for i, line in enumerate(out) if "z = f(a" in line)
     below = "\n".join(out[at + 1 : at + 4])
-    # Every argument has the name of its parameter, even a positional argument.
+    # every argument, even a positional one, has the name of its parameter
     assert "graph f(x=float32[64, 32], y=float32[32, 64]) → float32[64, 64] · 10 times" in below
     assert any("tf.matmul" in line and "in tf.function" in line for line in out)
     assert any("region 0" in line and "printed at line 12" in line for line in out)

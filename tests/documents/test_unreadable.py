@@ -1,5 +1,5 @@
-"""An unreadable file is an error with exit code 2, and never counts as a file without findings. A file that
-could be read only in part is reported as such.
+"""An unreadable file is an error with exit code 2, and never counts as a file without findings. A partly
+readable file is reported as such.
 """
 
 import json

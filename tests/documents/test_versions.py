@@ -1,6 +1,4 @@
-"""Names that depend on TensorFlow's version. The version that the user requests decides, or else the version
-that a document installs.
-"""
+"""Names that depend on TensorFlow's version, which the user requests or else the document installs."""
 
 import json
 
@@ -52,7 +50,7 @@ def test_what_the_document_installs_decides_and_is_named_by_its_line():
     article = f"# An article\n\n    pip install tensorflow==2.17.0\n\n```python\n{NEW}```\n"
     (message,) = found(article, name="x.md")
     assert message.endswith("2.17.1 (which line 3 installs; new in 2.20)")
-    # An explicit request takes precedence.
+    # an explicit request takes precedence
     assert found(article, "2.21", name="x.md") == []
 
 
