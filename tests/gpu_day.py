@@ -1,4 +1,4 @@
-"""The first 20 minutes on a real GPU: shows what cannot be tested without one.
+"""The first 20 minutes on a real GPU: tests what requires one.
 
 python -m tests.gpu_day DIR [--all] [--steps facts,doctor] [--presets stft-small] [--install SOURCE]
 [--minutes 20]
@@ -6,8 +6,8 @@ python -m tests.gpu_day DIR [--all] [--steps facts,doctor] [--presets stft-small
 Each step is a program with a time limit, at most the time that is left; the most valuable steps come first.
 By default, the day measures every fourth of our own functions and models and watches six programs; with
 --all, it takes all of them. A step's output and duration are saved in DIR, with profiles and the events of
-every preset for replay (`tuilab --replay`). A failing step does not stop the day. Each difference between the
-results and the code's assumptions is printed as soon as it is known. DIR/page.txt lists the times and
+every preset for replay (`tuilab --replay`). A failing step does not stop the day. Each difference between
+the results and the code's assumptions is printed as soon as it is known. DIR/page.txt lists the times and
 differences so far. Nothing on the GPU is set, reset or reconfigured.
 """
 
@@ -40,8 +40,8 @@ CACHE = "cuda-cache"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a step's program: its exit code (124 if it exceeded its limit), its duration in seconds,
-    and its output.
+    """The outcome of a step's program: its exit code (124 after a timeout), its duration in seconds, and its
+    output.
     """
 
     code: int
@@ -59,8 +59,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the day. argv: the command, with DIR for the day's folder. believed: yields differences
-    between the outcome and the code's assumptions.
+    """A step of the day.
+
+    argv: the command, with DIR for the day's folder. believed: yields the differences between the outcome
+    and the code's assumptions.
     """
 
     name: str
@@ -68,7 +70,7 @@ class Step:
     limit_s: float
     believed: Callable[[Outcome], Differences] = lambda outcome: ()
     needs: str = ""
-    """A program that the step needs. Without it, the step is skipped."""
+    """A program without which the step is skipped."""
 
 
 PROFILED = (
@@ -142,11 +144,10 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Codes of caveats that come from the state of the machine, and do not contradict the code's assumptions."""
+"""Codes of caveats about the machine's state, which do not contradict the code's assumptions."""
 
 
 def last(o: Outcome) -> str:
-    """Return the last line of the program's output."""
     return ([line.strip() for line in o.said.splitlines() if line.strip()] or ["it said nothing"])[-1][:300]
 
 
@@ -206,7 +207,7 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """Expect a data sheet for the GPU, and no figure above its limits. Report each figure's share of its
+    """Expect a data sheet for the GPU, and no figure above its limits. Reports each figure's share of its
     limit.
     """
     yield from ended(o)
@@ -231,8 +232,8 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """Expect the run to continue when another program starts to use the GPU. Expect the next run to name the
-    program that uses the GPU's memory.
+    """Expect the run to continue when another program starts to use the GPU, and the next run to name the
+    program that uses its memory.
     """
     yield from ended(o)
     if "is shared: " not in o.out:
@@ -240,8 +241,8 @@ def shared(o: Outcome) -> Differences:
 
 
 def stalls(o: Outcome) -> Differences:
-    """Expect the arm with host ops to wait for them. Expect the advice to move these ops, not to use larger
-    batches.
+    """Expect the arm to wait for its host ops, and the advice to move these ops rather than to enlarge the
+    batch.
     """
     yield from run(o)
     for arm in o.json().get("arms", []):
@@ -256,9 +257,7 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect that the largest batch of a GPU arm is found by making calls, and that the GPU's memory limits
-    it.
-    """
+    """Expect that calls determine a GPU arm's largest batch, which the GPU's memory limits."""
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:
@@ -389,7 +388,7 @@ python3 -m venv "$1/venv"
 
 
 def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
-    """Run the program of a step for at most `most_s` seconds, and save its output."""
+    """Run a step's program for at most `most_s` seconds, and save its output."""
     begun = time.monotonic()
     environment = {
         **os.environ,
@@ -404,7 +403,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
         try:
             code = process.wait(min(step.limit_s, most_s))
         except subprocess.TimeoutExpired:
-            started = descendants(process.pid)  # workers and watched programs have groups of their own
+            started = descendants(process.pid)  # workers and watched programs have their own process groups
             os.killpg(process.pid, 9)
             kill(started)
             process.wait()
@@ -414,7 +413,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps; return the page with the times, followed by the differences."""
+    """Run the steps; return the page with the times and then the differences."""
     begun = time.monotonic()
     times, found, cached, page = list[str](), list[str](), 0, ""
     for step in chosen:
@@ -453,7 +452,9 @@ def short() -> Budget:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """Record a short run of each preset in a file named after the GPU and the versions; print the verdicts.
+    """Record a short run of each preset in a file named after the GPU and the versions, and print the
+    verdicts.
+
     Return 1 if a preset failed.
     """
     from tests.conftest import Worker, fold
@@ -497,7 +498,7 @@ def record(folder: Path, names: list[str]) -> int:
 
 
 def bounds(state: Any, name: str, card: str) -> Iterable[str]:
-    """Yield one line for each GPU arm: its time, and its bound according to the GPU's data sheet."""
+    """Yield a line for each GPU arm: its time, and its bound from the GPU's data sheet."""
     from tuilab.analysis.bound import call_of, why_not_known
     from tuilab.analysis.reading import estimate_at
     from tuilab.model.arms import family
@@ -518,7 +519,8 @@ def bounds(state: Any, name: str, card: str) -> Iterable[str]:
 
 
 def record_own(folder: Path, every: int) -> int:
-    """Record a short run of our own functions and models, and compare their GPU arms with their bounds.
+    """Record short runs of our own functions and models, and compare their GPU arms with their bounds.
+
     every: 1 to take all of them, 4 to take one in four. Return 1 if one failed.
     """
     import tensorflow
@@ -614,14 +616,12 @@ WATCHED = (
     *("gpu/recurrent_dropout", "good_lstm", "good_fit_dataset", "fit_small_batches", "loop_numpy_fed"),
     *("loop_eager", "good_xla"),
 )
-"""The programs to watch. With --all, these and all programs for a GPU are watched; otherwise, only the first
-six.
-"""
+"""The programs to watch. By default, only the first six; with --all, also all other programs for a GPU."""
 
 
 def beside() -> int:
-    """Resume the last run, and make another run, while another program occupies memory of the GPU. Return the
-    exit code.
+    """Resume the last run and make another run while another program occupies GPU memory. Return the exit
+    code.
     """
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
     assert neighbour.stdout is not None
@@ -638,7 +638,6 @@ def beside() -> int:
 
 
 def main() -> int:
-    """Parse the arguments; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m tests.gpu_day", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("presets", nargs="*", help=argparse.SUPPRESS)

@@ -1,1 +1,1 @@
-"""A software GPU for tests on machines without a GPU. Its name contains EMULATED wherever it appears."""
+"""Software that emulates a GPU for tests. Its name contains EMULATED wherever it appears."""

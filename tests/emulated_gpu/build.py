@@ -1,8 +1,9 @@
 """Builds the emulated GPU: the library with the system's `cc`, its TensorFlow with pip.
 
-It runs in `tensorflow-cpu` of the installed version: in the CUDA build, an op with a resource argument would
-reach CUDA's own kernel, which crashes. `PYTHONPATH` puts that wheel before the installed one, but only for a
-worker's process. The wheel and the library are kept in the user's cache folder, or in `TUILAB_EMULATED_GPU`.
+The emulation runs in `tensorflow-cpu` of the installed version. In the CUDA build, an op with a resource
+argument would reach CUDA's own kernel, which crashes. `PYTHONPATH` puts that wheel before the installed one,
+only in worker processes. The wheel and the library stay in the user's cache folder, or in
+`TUILAB_EMULATED_GPU`.
 """
 
 import fcntl
@@ -26,18 +27,17 @@ LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
 
 
 class Missing(RuntimeError):
-    """The emulation is unavailable; the message gives the reason."""
+    """Raised if the emulation is unavailable; the message gives the reason."""
 
 
 def cache() -> Path:
-    """Return the cache folder, which remains between runs."""
     told = os.environ.get("TUILAB_EMULATED_GPU")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "emulated-gpu"
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let only one process build at a time, because several test runners may start together."""
+    """Allow only one process to build at a time, because several test runners may start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -46,7 +46,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @functools.cache
 def wheel() -> Path:
-    """Return a folder with `tensorflow-cpu` of the installed TensorFlow's version. Raises Missing."""
+    """Return a folder with `tensorflow-cpu` in the installed TensorFlow's version. Raises Missing."""
     try:
         version = importlib.metadata.version("tensorflow")
     except importlib.metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ CAPABILITY = (
 def _report_capability(file: Path) -> None:
     """Make the wheel's `get_device_details` return the configured compute capability.
 
-    TensorFlow gets only the device's name from a plug-in.
+    A plug-in can tell TensorFlow only the device's name.
     """
     text = file.read_text()
     if CAPABILITY in text:
@@ -106,7 +106,7 @@ def library() -> Path:
 
 @functools.cache
 def compiled(tensorflow: Path) -> Path:
-    """Return the plug-in compiled for the TensorFlow package in this folder, version 2.16 or later. Raises
+    """Return the plug-in compiled for the TensorFlow package in this folder, 2.16 or later. Raises
     Missing.
     """
     compiler = shutil.which("cc")
@@ -135,7 +135,7 @@ def compiled(tensorflow: Path) -> Path:
                 ]
                 command += [f"-I{scratch}", f"-I{tensorflow / 'include'}", f"-L{tensorflow}", "-o", str(out)]
                 command += [str(path) for path in sources if path.suffix == ".c"]
-                # TensorFlow's kernels.h defines a constant in every file that includes it.
+                # TensorFlow's kernels.h defines a constant in every file that includes it
                 command += [f"-l:{name}" for name in LIBRARIES] + ["-lpthread", "-Wl,-z,muldefs"]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode:
@@ -145,7 +145,7 @@ def compiled(tensorflow: Path) -> Path:
 
 
 def rows(table: str) -> Iterator[str]:
-    """Yield the table of kernels as C code, with one kernel for each combination of types."""
+    """Yield the table of kernels as C code, one kernel for each combination of types."""
     for line in table.splitlines():
         op, types, host = line.split(" | ")
         attributes = [a.partition("=") for a in types.split(" ") if a != "-"]
@@ -166,12 +166,13 @@ def environment(
     asynchronous: bool = True,
     fail: str = "",
 ) -> dict[str, str]:
-    """Return variables for a process that should see `gpus` emulated GPUs. Raises Missing.
+    """Return the environment variables with which a process sees `gpus` emulated GPUs. Raises Missing.
 
     memory: bytes of each. capability: the compute capability, such as `8.0`. kernel_us, copy_us, copy_gbps:
-    minimum times of kernels and copies. pace_ns: nanoseconds per element of the op with a known speed
-    (device/paced.c). asynchronous: False if training results are checked, because TensorFlow's own kernels
-    for variables write at once instead of in stream order. fail: `init`, `init:N`, `alloc`, or an op's name.
+    minimum times of kernels and copies, and bandwidth. pace_ns: nanoseconds per element of the op with a
+    known speed (device/paced.c). asynchronous: False to check training results, because TensorFlow's own
+    kernels for variables write at once instead of in stream order. fail: `init`, `init:N`, `alloc`, or an
+    op's name.
     """
     out = {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),

@@ -1,11 +1,11 @@
-"""Writes kernels.txt: the GPU kernels of the CUDA build that the emulated device takes over.
+"""Writes kernels.txt: the CUDA build's GPU kernels that the emulated device provides.
 
 python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
 
 A line contains an op, the types of each type attribute (numbers of `DataType` in types.proto) and the
-arguments in host memory, `-` for none. So the emulated device has the coverage and host-memory arguments of
-the CUDA build. It leaves out ops with resource or variant arguments and those in `NEVER`: for these,
-TensorFlow has its own device-neutral kernels, or none.
+arguments in host memory, `-` for none. So the emulated device has the CUDA build's coverage and host-memory
+arguments. It omits ops with resource or variant arguments and those in `NEVER`, for which TensorFlow has its
+own device-neutral kernels, or none.
 """
 
 import json
@@ -42,7 +42,7 @@ json.dump(rows, sys.stdout)
 
 
 def dump(path: str) -> list[Any]:
-    """Return the GPU kernels of the TensorFlow installed in this folder."""
+    """Return the GPU kernels of the TensorFlow in this folder."""
     environment = {**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([sys.executable, "-c", DUMP], env=environment, capture_output=True, check=True)
     rows: list[Any] = json.loads(done.stdout)
@@ -50,7 +50,7 @@ def dump(path: str) -> list[Any]:
 
 
 def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
-    """Return the lines of the table: one for each kernel that the CUDA build has and the CPU build lacks."""
+    """Return one line for each kernel that the CUDA build has and the CPU build lacks."""
     known = {json.dumps(row) for row in cpu}
     lines = set()
     for op, types, host in cuda:
@@ -65,13 +65,13 @@ def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
 
 
 def merged(lines: Iterable[str]) -> list[str]:
-    """Merge lines that differ only in the types of one attribute."""
+    """Merge lines that differ only in one attribute's types."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     out = []
     for line in lines:
         op, types, host = line.split(" | ")
         name, _, allowed = types.rpartition("=")
-        # These are the types of the last attribute. Within a group, the other attributes are equal.
+        # the types of the last attribute; the others are equal within a group
         if not name:
             out.append(line)
         else:

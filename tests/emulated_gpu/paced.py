@@ -1,4 +1,4 @@
-"""Functions that use an op whose speed the emulation sets (device/paced.c)."""
+"""Functions that use an op with a configured speed (device/paced.c)."""
 
 import time
 
@@ -6,9 +6,7 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """Run one op on `elements` elements. It takes a configured time: per element on the CPU, per kernel on
-    the GPU.
-    """
+    """Run one op, which takes a configured time: per element on the CPU, per kernel on the GPU."""
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
 
@@ -17,12 +15,11 @@ def paced_copied():
 
 
 def paced_thrice():
-    """Run three kernels in sequence."""
     return lambda x: tf.math.digamma(tf.math.digamma(tf.math.digamma(x))), paced()[1]
 
 
 def paced_by_sleep():
-    """Sleep in Python as long as three kernels take, and wait for one kernel."""
+    """Sleep in Python for the duration of three kernels, then wait for one kernel."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):
@@ -33,7 +30,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """Run a product and a sum five hundred times. The ops are such that no optimiser can remove any."""
+    """Run a product and a sum five hundred times. No optimizer can remove any of these ops."""
 
     def step(x):
         for _ in range(500):
@@ -44,26 +41,22 @@ def a_thousand():
 
 
 def on_host(x):
-    """Run the op with a known speed, pinned to the host."""
     with tf.device("/CPU:0"):
         return tf.math.digamma(x)
 
 
 def stalled():
-    """Run two kernels with one host op in between."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(x))), paced()[1]
 
 
 def fed_by_host():
-    """Run a host op before two kernels. While the device waits for the op, it has no other work to do, so no
-    time is lost.
+    """Run a host op before two kernels. The device has no other work to do, so waiting for the op loses no
+    time.
     """
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 
 def mixed():
-    """Run ops that stay on the host, for four different reasons."""
-
     def step(x):
         with tf.device("/CPU:0"):
             pinned = tf.math.digamma(x)
@@ -76,13 +69,10 @@ def mixed():
 
 
 def stalled_twice():
-    """Run three kernels with a host op in each gap."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(on_host(tf.math.digamma(x))))), paced()[1]
 
 
 def ten_kernels():
-    """Run ten kernels in sequence."""
-
     def step(x):
         for _ in range(10):
             x = tf.math.digamma(x)
@@ -92,7 +82,7 @@ def ten_kernels():
 
 
 def ten_kernels_and_a_stall():
-    """Run ten kernels with one host op in the middle, which takes less time than the kernels."""
+    """Run ten kernels with a host op in the middle that takes less time than the kernels."""
 
     def step(x):
         for n in range(10):
@@ -104,17 +94,16 @@ def ten_kernels_and_a_stall():
 
 
 def large():
-    """Run a kernel whose input is a thousand times as large."""
     return tf.math.digamma, (tf.ones((1_000_000,)).numpy(),)
 
 
 def large_input_only():
-    """Run a kernel with a large input and a result of one number."""
+    """Run a kernel with a large input and a single number as result."""
     return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
 
 
 def python_between():
-    """Run two kernels, and sleep in Python between them as long as four kernels take."""
+    """Run two kernels. In between, sleep in Python for the duration of four kernels."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):

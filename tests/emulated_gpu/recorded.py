@@ -1,4 +1,4 @@
-"""Runs recorded with an emulated GPU, for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
+"""Records runs with an emulated GPU for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
 
 `run.jsonl` contains a run of the preset stft-small. `sweep.jsonl` contains a sweep of the op with a known
 speed (paced.py), with a crossover.
@@ -35,7 +35,7 @@ def anonymous(event: Event) -> Event:
 
 
 def main() -> None:
-    """Measure both runs for about twenty rounds, and write them."""
+    """Measure both runs for about twenty rounds, and write them to files."""
     from tests.conftest import Worker
     from tests.emulated_gpu.build import environment
     from tuilab import catalogue

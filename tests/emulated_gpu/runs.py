@@ -1,4 +1,4 @@
-"""Runs on a worker with emulated GPUs, and the short budget that they use."""
+"""Runs on a worker with emulated GPUs, and their short budget."""
 
 import uuid
 from collections.abc import Callable
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def repeat(attempt: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """Repeat a measurement that a busy host may have disturbed until it passes the check; return the last
+    """Repeat a measurement, which a busy host may disturb, until it passes the check. Return the last
     result.
     """
     found = attempt()

@@ -22,9 +22,9 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import ArmState, RunState
 
 NOISE = 0.15
-"""Share of a call by which a sentence may be wrong. It is this large because the runs are short."""
+"""Maximum error of a sentence, as a share of a call. It is large, because the runs are short."""
 MOSTLY = 0.6
-"""If a GPU computes for this share of a call, *compute* must be the largest part of the call."""
+"""If a GPU computes for at least this share of a call, *compute* must be the call's largest part."""
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
@@ -40,7 +40,7 @@ def emulated_ops() -> frozenset[str]:
 
 
 def seconds(arm: ArmState, point: int) -> float:
-    """Return the median of the arm's own samples."""
+    """Return the median of the arm's own samples in seconds."""
     return statistics.median(arm.cells[point].samples)
 
 
@@ -55,9 +55,7 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 
 
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
-    """Return each sentence that contradicts the configured speed, and each contradiction between two
-    sentences.
-    """
+    """Return each sentence that contradicts the configured speed or another sentence."""
     result, point = summarise(state, claims), summary_point(state)
     arms = measured_by_id(state, point)
     out = [*contradictions(state, claims), *order(result, arms, point)]
@@ -128,7 +126,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
     said = TOOK.match(verdict.evidence)
     if said and said["a"] in labels and said["b"] in labels:
         a, b = (seconds(labels[said[side]], point) for side in "ab")
-        if said["noise"]:  # within the noise, the sentence names an interval instead of a direction
+        if said["noise"]:  # within the noise, the sentence gives an interval instead of a direction
             between = sorted(float(said[end]) for end in ("low", "high"))
             ratio = b / a if said["word"] == "faster" else a / b
             wrong = not 0.95 * between[0] <= ratio <= 1.05 * between[1]
@@ -152,7 +150,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
 
 
 def _sweep(result: RunResult) -> Iterator[str]:
-    """Check that a crossover and its interval are between sizes at which both arms were measured."""
+    """Check that a crossover and its interval lie between sizes at which both arms were measured."""
     for found in result.crossovers:
         sizes = [
             point.values[result.axis[0]]

@@ -1,4 +1,4 @@
-"""Advice for a GPU: it must name the part of a call that the test made slow."""
+"""Advice for a GPU names the part of a call that the test made slow."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU kernels take 5 ms; the op with a known speed takes 20 ms on the host."""
+    """Yield a worker whose GPU kernels take 5 ms. The op with a known speed takes 20 ms on the host."""
     worker = Worker(
         cpus=1, environment=emulated_gpu(1, kernel_us=KERNEL_S * 1e6, pace_ns=HOST_S / 1000 * 1e9)
     )
@@ -53,15 +53,15 @@ def run(worker: Worker, name: str, *arms: Arm, budget: Budget = SHORT) -> tuple[
 
 
 PROFILED = msgspec.structs.replace(SHORT, name="publish")
-"""A budget that profiles more calls, so that the interval of each part is narrow."""
+"""A budget that profiles more calls, which narrows the interval of each part."""
 
 
 LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall. If other programs make threads wait, the
-    advice is about that instead.
+    """Repeat the measurement until the advice is about the stall rather than about threads that wait for
+    other programs.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:
@@ -85,7 +85,7 @@ def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult,
 
 
 def most(account: Account, phase: str) -> float:
-    """Return the upper end of a phase's interval. Other programs on this host widen the interval."""
+    """Return the upper end of a phase's interval, which other programs on this host widen."""
     return sum(
         part.ci95_s[1] if part.ci95_s else part.seconds for part in account.parts if part.phase == phase
     )

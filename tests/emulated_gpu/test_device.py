@@ -83,7 +83,7 @@ def seen(emulated_gpu: Environment) -> dict[str, Any]:
 
 
 def asynchronous(seen: dict[str, Any]) -> bool:
-    """Return True if calls return before their kernels have run, and if work on one device does not wait for
+    """Return True if calls return before their kernels have run, and work on one device does not wait for
     another.
     """
     return bool(
@@ -132,8 +132,8 @@ print(json.dumps({"cpu": gradients("/CPU:0"), "gpu": gradients("/GPU:0"),
 
 
 def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
-    """Uses pooling, whose gradient reads shapes from the device's memory, with a batch size that is known
-    only then.
+    """Uses pooling, because its gradient reads shapes from the device's memory, with a batch size known only
+    at run time.
     """
     found = run_alone(GRADIENTS, emulated_gpu(1, memory=512 * 2**20, capability="8.0", kernel_us=30))
     assert found["gpu"] == pytest.approx(found["cpu"], rel=1e-3)
@@ -154,7 +154,7 @@ def test_results_are_in_host_memory_if_the_registry_says_so(seen: dict[str, Any]
 
 
 def test_emulated_work_is_asynchronous_with_a_set_time_and_is_waited_for(seen: dict[str, Any]) -> None:
-    """An arm's figure includes the work of its own device, but no work of other devices."""
+    """An arm's figure includes the work of its own device, but no other device's work."""
     assert asynchronous(seen), seen
 
 

@@ -1,5 +1,5 @@
-"""The output of `explain`, compared with real placement on the emulated GPU, which has the kernels of the
-CUDA build.
+"""The output of `explain`, compared with real placement on the emulated GPU, which has the CUDA build's
+kernels.
 """
 
 import json
@@ -21,8 +21,7 @@ NAMED = (
 EVERY = 90
 """The quick suite tests one in `EVERY` of the ops that can run alone, and all ops in `NAMED`."""
 
-# Prints a line before each op and for each dtype, so that the test can identify an op that crashes the
-# process.
+# Prints a line before each op and dtype, so that the test can identify an op that crashes the process.
 PROGRAM = """
 import json, sys
 import tensorflow as tf
@@ -62,13 +61,11 @@ for op in given["ops"]:
         print(json.dumps(row), flush=True)
 """
 STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
-"""Ops that cannot run alone, because the test cannot construct the resources that they need."""
+"""Ops that need resources that the test cannot construct."""
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
-    """Yield a row for each op and dtype. Skips ops that crash the process because of TensorFlow's own
-    bugs.
-    """
+    """Yield a row for each op and dtype. Skips ops that crash the process through TensorFlow's own bugs."""
     ops: list[str] = list(NAMED)
     while ops:
         done = subprocess.run(
@@ -94,8 +91,8 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 def held(rows: list[list[Any]]) -> tuple[int, int]:
     """Compare each row with TensorFlow's placer.
 
-    Return the number of pairs of op and dtype that the placer placed, and the number of pairs whose results
-    were compared.
+    Return the number of pairs of op and dtype that the placer placed, and the number of pairs with compared
+    results.
     """
     placed = looked = 0
     wrong = []
@@ -109,7 +106,7 @@ def held(rows: list[list[Any]]) -> tuple[int, int]:
                 wrong.append((op, dtype, "a line of a log", said))
         if ran and all(device == "GPU:0" for device, _ in ran):
             looked += 1
-            # TensorFlow returns a result in host memory as if it were on the device, unless it is int32.
+            # TensorFlow reports a result in host memory as if it were on the device, unless it is int32.
             if gpu and not any(memory == "GPU:0" for _, memory in ran):
                 wrong.append((op, dtype, text, ran))
     assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))

@@ -1,6 +1,4 @@
-"""The largest batch of a model, compared with the batch for which a GPU with a known amount of memory is too
-small.
-"""
+"""The largest batch of a model, compared with the batch that exceeds a GPU's known memory."""
 
 import json
 import os
@@ -56,7 +54,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""All models except `small` need much memory for layer outputs; `heavy` also needs much for its weights."""
+"""All models except `small` need much memory for layer outputs. `heavy` also needs much for its weights."""
 
 TRUTH = (
     MODELS

@@ -93,7 +93,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
     def as_asked(seen: tuple[Account, Account]) -> bool:
         copied, resident = seen
         both = copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
-        # Even with resident inputs, the result of a GPU op is copied to the host if it is needed there.
+        # Even with resident inputs, a result that the host needs is copied to it.
         less = resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
         return both and less and resident.seconds("compute") > 0
 
@@ -103,7 +103,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
 
 @pytest.mark.parametrize("variant", ["serial", "in-step"])
 def test_a_batch_of_an_input_pipeline_reaches_the_gpu(gpu_worker: Worker, variant: str) -> None:
-    """Nothing computes on the device in this arm. A graph would optimise an identity away, but not a copy."""
+    """Nothing computes on the device in this arm. A graph would remove an identity, but not a copy."""
     arm = Arm("GPU:0", "graph", "resident", "", variant)
     values = {"batch": 4, "side": 16, "host_cost": 0}
     _, state = measure(gpu_worker, "input_pipeline", arm, parameters=values, placement=True, phases=True)

@@ -1,4 +1,4 @@
-"""Everything that a reader could mistake for a figure of a real GPU contains the word EMULATED."""
+"""Everything that a reader could mistake for a real GPU's figure contains the word EMULATED."""
 
 from pathlib import Path
 
@@ -33,7 +33,6 @@ def state() -> RunState:
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a data folder with both recordings."""
     with pytest.MonkeyPatch.context() as patch:
         folder = knowing(tmp_path_factory.mktemp("history"))
         patch.setenv("TUILAB_DATA", folder)

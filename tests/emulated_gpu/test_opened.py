@@ -1,5 +1,5 @@
-"""A worker opens the first GPU and the GPUs that a run requests. A GPU that cannot be opened does not disturb
-it.
+"""A worker opens the first GPU and the GPUs that a run requests. A GPU that cannot be opened does no
+harm.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def run(worker: Worker, *devices: str) -> RunState:
 
 
 def opened(state: RunState) -> dict[str, bool]:
-    """Return the open GPUs. TensorFlow reports usable memory only for open GPUs."""
+    """Return which GPUs are open. TensorFlow reports usable memory only for open GPUs."""
     assert state.machine is not None
     return {device.name: bool(device.memory) for device in state.machine.gpus}
 
@@ -35,7 +35,7 @@ def opened(state: RunState) -> dict[str, bool]:
 def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
     """GPU 1 of three cannot be opened.
 
-    The worker does not try it before a run requests it, and the other GPUs work before and after.
+    The worker does not try it before a run requests it. The other GPUs work before and after.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
     assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [
@@ -44,7 +44,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
 
     asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
     worker.send(asked)
-    worker.send(requests.Cancel(id=asked.id))  # this takes effect even if the worker is opening a GPU
+    worker.send(requests.Cancel(id=asked.id))  # takes effect even while the worker is opening a GPU
     while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"

@@ -1,4 +1,4 @@
-"""Every shipped preset runs with emulated GPUs: no arm that should run is unavailable."""
+"""Every bundled preset runs with emulated GPUs, without unexpectedly unavailable arms."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Smaller values for presets that take long on two cores. In these tests, the presets only need to run."""
+"""Smaller values for presets that take long on two cores. These tests only need them to run."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -34,15 +34,16 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""The reasons why an arm cannot run here. A real GPU has the same reasons, with two exceptions. XLA does not
-compile for an emulated device. The kernels run on the processor, which convolves float16 only with AVX-512
-FP16.
+"""The reasons why an arm cannot run here.
+
+A real GPU has the same reasons, with two exceptions: XLA does not compile for an emulated device, and the
+kernels run on the processor, which convolves float16 only with AVX-512 FP16.
 """
 
 
 @pytest.fixture(scope="module")
 def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels, including iterators,
+    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels, such as iterators',
     ignore the stream.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))
@@ -51,7 +52,7 @@ def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 def run(worker: Worker, name: str) -> RunState:
-    """Run the preset's GPU arms; of a sweep, only the first point. Other tests cover the CPU arms."""
+    """Run the preset's GPU arms, for a sweep only at the first point. Other tests cover the CPU arms."""
     return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 
@@ -60,8 +61,7 @@ USUAL = {
     "matmul-dtypes", "int32-matmul", "too-large-tensor", "string-ops", "pinned-add",
     "host-op-in-chain", "stft-small", "mixed-precision",
 }  # fmt: skip
-"""Presets that cover each workload and each reason why an arm cannot run. The other presets run in long mode.
-"""
+"""Presets that cover each workload and each reason why an arm cannot run. Long mode runs the others."""
 
 
 def test_each_workload_is_covered_by_a_usual_preset() -> None:

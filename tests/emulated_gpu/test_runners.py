@@ -1,4 +1,4 @@
-"""Runners of workers with emulated GPUs: two hosts measure one run, and TF32 arms get a separate process."""
+"""Runners of workers with emulated GPUs: two hosts measure one run, and TF32 arms get their own process."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,6 @@ Listener = Callable[[e.Event], None]
 
 
 async def finished(asked: Measure, make: Callable[[Listener], Supervisor | MultiHostRunner]) -> RunState:
-    """Return the state of a run that a runner has completed."""
     state, ended = RunState(), asyncio.get_running_loop().create_future()
 
     def receive(event: e.Event) -> None:

@@ -1,5 +1,5 @@
-"""Every preset runs with one and two GPUs of a configured speed. No sentence of the answer, advice or verdict
-is false.
+"""Every preset runs with one and two GPUs of a configured speed. No sentence of the answer, advice or
+verdict is false.
 """
 
 import os
@@ -29,7 +29,7 @@ from tuilab.workloads import find
 KERNEL_S, COPY_S = 500e-6, 1e-3
 SHORT = Budget(name="quick", warm_s=0.01, warm_limit_s=0.1, precision=0.2, rounds=8, limit_s=2.0)
 KEPT = os.environ.get("EMULATED_GPU_SENTENCES")
-"""Folder in which to keep the recordings for inspection, if set."""
+"""Folder for recordings to inspect, if set."""
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one-gpu", "two-gpus"])
@@ -65,7 +65,7 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
 
 
 def test_a_false_sentence_is_noticed() -> None:
-    """The checks accept a recorded run at its true kernel speed. They reject it with another speed or with
+    """The checks accept a recorded run with its true kernel speed, and reject it with another speed or
     changed samples.
     """
     claims = PRESETS["stft-small"].claims

@@ -1,5 +1,5 @@
-"""A GPU with configured times, memory and failures. Crossover and bound are as configured, and each failure
-has a message.
+"""A GPU with configured times, memory and failures. Crossover and bound match the configuration, and each
+failure has a message.
 """
 
 import itertools
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real_worker
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
 """Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link.
 
-These are slow enough to hide the time of the real processor, even a busy one.
+These are slow enough to hide the real processor's time, even if it is busy.
 """
 
 
@@ -144,8 +144,8 @@ def test_arms_of_an_emulated_gpu_are_near_and_above_its_bound(
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
-    """For a graph, TensorFlow's message lists the frames that created the node before the cause; the first frame
-    is the interpreter's.
+    """For a graph, TensorFlow's message lists frames before the cause: the interpreter's, then those that
+    created the node.
     """
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})

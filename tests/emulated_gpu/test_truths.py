@@ -1,4 +1,6 @@
-"""Kernels and copies take a set time. Checks the account of a call, its bound, and that all statements agree."""
+"""Kernels and copies take a set time, which determines the account of a call and its bound. All statements
+agree.
+"""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -61,9 +63,7 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""For each function: its arm, the phase that bounds it, and the configured times, which must match within
-10%.
-"""
+"""By function: its arm, the phase that bounds it, and the configured times, which must match within 10%."""
 
 
 @pytest.mark.parametrize("name", TRUTHS)
@@ -95,8 +95,8 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """Each kernel of the device is counted once, even beyond the table's size. The processor's kernels that
-    emulate the device are not counted.
+    """Each kernel of the device counts once, even beyond the table's size. The processor's kernels that
+    emulate the device do not count.
     """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)

@@ -1,6 +1,6 @@
 """The twenty models, on an emulated GPU whose kernels and copies take a configured time.
 
-No arm beats its bound. The smallest batch for which the GPU is faster must be the configured one.
+No arm beats its bound. The smallest batch that is faster on the GPU matches the configuration.
 """
 
 import statistics
@@ -39,10 +39,10 @@ SHEET = DataSheet(
 
 
 LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
-"""cuDNN's recurrent layers, and gathering from a variable: the emulation lacks both."""
+"""The emulation lacks cuDNN's recurrent layers, and gathering from a variable."""
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
-"""The batch size at which CPU and GPU take equally long; seconds of a kernel, slow enough to hide the
-emulating processor; seconds per element of the op with a known speed.
+"""Batch size at which CPU and GPU take equally long; seconds of a kernel, enough to hide the emulating
+processor; seconds per element of the op with a known speed.
 """
 
 
@@ -110,8 +110,8 @@ def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
 ) -> None:
     """Adds an op to the model's graph.
 
-    On the GPU it takes a constant time; on the CPU it takes a time per example that makes both devices equal
-    at about ten examples.
+    The op takes constant time on the GPU. On the CPU, its time per example makes both devices equal at about
+    ten examples.
     """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
@@ -145,8 +145,8 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph that contains the model and the op with a known speed. The op processes `each` elements
-    per example.
+    """Measure a graph of the model and the op with a known speed. The op processes `each` elements per
+    example.
     """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration
@@ -186,7 +186,7 @@ def _beside_a_paced_op(tf: Any, file: str, made: Made, folder: Path, each: int) 
     def call(*given: Any) -> dict[str, Any]:
         made = [tf.convert_to_tensor(each) for each in tf.nest.flatten(run(*given))]
         first = tf.reshape(made[0], [tf.shape(made[0])[0], -1])[:, :1]
-        # Use the model's own numbers, because constants would be folded when the graph is built.
+        # Use the model's own numbers, because constants would be folded.
         paced = tf.math.digamma(tf.cast(first, tf.float32) * tf.ones([1, each]))
         return {**{f"of_{i}": t for i, t in enumerate(made)}, "paced": paced}
 

@@ -24,11 +24,10 @@ LATEST_PYTHON = {"2.15": (3, 11), "2.16": (3, 12), "2.17": (3, 12), "2.18": (3, 
 
 
 class Missing(RuntimeError):
-    """The environment is unavailable; the message gives the reason."""
+    """Raised if the environment is unavailable; the message gives the reason."""
 
 
 def cache() -> Path:
-    """Return the cache folder, which remains between runs."""
     told = os.environ.get("TUILAB_ENVIRONMENTS")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "environments"
 

@@ -10,7 +10,9 @@ from tests.environments import build
 
 @pytest.fixture(scope="session")
 def tensorflow_of() -> Callable[[str], Path]:
-    """Return the folder of an environment with that version. Skips if unavailable."""
+    """Return a function that returns the folder of an environment with that version. Skips the test if
+    unavailable.
+    """
 
     def found(version: str) -> Path:
         try:
@@ -23,6 +25,6 @@ def tensorflow_of() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def as_a_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers as a user's lab does: forked workers would use tuilab's own TensorFlow."""
+    """Start workers as a user's lab does, because forked workers would use tuilab's own TensorFlow."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("TUILAB_TESTS_FORKED", "")

@@ -1,4 +1,4 @@
-"""Generates the checker's list of differences between TensorFlow versions. Queries each version in its own
+"""Generates the checker's list of differences between TensorFlow versions, each queried in its own
 environment.
 
 `python -m tests.environments.names` writes the shipped file. Run it again when a version is added or the
@@ -20,7 +20,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.files import SHARED, write_bytes
 
 _KERAS = re.compile(r"(?:tf\.)?keras\b|tf\.(?:losses|metrics|optimizers|initializers)\b")
-# These names come from Python, protobuf or absl, not from TensorFlow.
+# names from Python, protobuf or absl
 _NOT_ITS_OWN = re.compile(
     r"tf\.test\.TestCase\.|tf\.types\.experimental\.FunctionType\.|.*\.RegisterExtension$"
 )
@@ -39,8 +39,8 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """Return the names that exist only in the other version. only_gone: return only names that were removed
-    later, including those of Keras 2.
+    """Return the names that exist only in the other version. only_gone: only names that were removed later,
+    including those of Keras 2.
     """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:
@@ -69,7 +69,7 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
 
 
 def _differs(one: Signature, other: Signature | None) -> bool:
-    """Return whether the signatures differ. Ignores enumerations and C methods, whose signatures depend on
+    """Return True if the signatures differ. Ignores enumerations and C methods, whose signatures depend on
     Python.
     """
     enumerations = [s for s in (one, other) if s and s.parameters[: len(_ENUMERATION)] == _ENUMERATION]
@@ -77,12 +77,11 @@ def _differs(one: Signature, other: Signature | None) -> bool:
 
 
 def counts(name: str) -> bool:
-    """Return whether TensorFlow itself, and not Python or another library, defines this name."""
+    """Return True if TensorFlow itself, not Python or another library, defines this name."""
     return not _KERAS.match(name) and not _NOT_ITS_OWN.match(name)
 
 
 def main() -> None:
-    """Write the file."""
     base = shipped()
     every = [difference(base, asked(build.environment(BEFORE)), only_gone=True)]
     every += [difference(base, asked(build.environment(each))) for each in (build.OLDEST, *build.BETWEEN)]

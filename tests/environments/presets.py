@@ -1,9 +1,9 @@
 """Runs every preset on the CPU in each TensorFlow version, and compares success and placement with tuilab's
 own version.
 
-`python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints the
-table of all files there (docs/measuring.md includes it). Rounds are few and short, because the arms only need
-to run.
+`python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints
+the table of all files there (docs/measuring.md includes it). Rounds are few and short, because the arms only
+need to run.
 """
 
 import asyncio
@@ -30,11 +30,11 @@ class Seen(msgspec.Struct):
     wrong: list[str]
     """Failures of the run, and messages about it."""
     measured: int
-    """Number of arms that were measured."""
+    """Number of measured arms."""
     refused: int
     """Number of arms that cannot run on this machine, such as GPU arms."""
     ops: dict[str, dict[str, list[str]]]
-    """The ops of each arm, with the devices on which each op ran."""
+    """The ops of each arm, with the devices that ran each op."""
 
 
 async def measured(own: Environment | None) -> dict[str, Seen]:
@@ -61,8 +61,8 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
 
 
 def differences(here: Seen, there: Seen) -> list[str]:
-    """Return a sentence for each difference in placement: ops that moved to another device, and ops that
-    exist in only one version.
+    """Return a sentence for each op that ran on another device, and for each op that exists in only one
+    version.
     """
     found: dict[str, None] = {}
     for arm in here.ops.keys() & there.ops.keys():
@@ -101,7 +101,6 @@ def _ran(here: Seen | None, there: Seen) -> str:
 
 
 def main(folder: Path, versions: list[str]) -> None:
-    """Measure in these versions, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     for version in versions:
         own = None if version == build.NEWEST else environment(str(build.environment(version)))

@@ -1,5 +1,5 @@
-"""With keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
-tuilab's own environment.
+"""By keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
+tuilab's own.
 """
 
 from collections.abc import Callable
@@ -32,6 +32,6 @@ def test_an_environment_is_added_and_measured_together_with_the_default_one(
         terminal.press("\r")
         terminal.see("old is ready", seconds=READY_S)
         terminal.press("r")
-        # The answer and the plot include both environments.
+        # the answer and the plot include both environments
         terminal.see("in local,", "in old.", "old CPU graph", "local CPU graph", seconds=300)
         leave(terminal)

@@ -1,4 +1,4 @@
-"""Queries of an interpreter: their output is limited, and no process is left behind."""
+"""An interpreter's self-description: its output is limited, and no process is left behind."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Runs the whole lab in a user's environment with the oldest supported TensorFlow. No file is written there."""
+"""The whole lab works in a user's environment with the oldest supported TensorFlow, and writes no file
+there.
+"""
 
 import hashlib
 import json
@@ -49,7 +51,7 @@ def step(n: int = 64):
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return every file and link below a folder, with its contents."""
+    """Return all files and links below a folder, with their contents."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))

@@ -64,7 +64,9 @@ sys.meta_path.insert(0, Slowed)
 
 
 def slowed(folder: Path, times: float) -> Path:
-    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times as long."""
+    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times
+    as long.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -75,8 +77,8 @@ def slowed(folder: Path, times: float) -> Path:
 async def trials(
     number: int, second: str, folder: Path, budget: BudgetName = "quick"
 ) -> AsyncIterator[EnvironmentPair]:
-    """Compare tuilab's own environment, called `first`, with the environment at `second`. Repeat this
-    `number` times, and yield the result of each trial.
+    """Compare tuilab's own environment, called `first`, with the one at `second`, `number` times; yield each
+    result.
     """
     file = folder / "own.py"
     file.write_text(OWN)
