@@ -1,8 +1,8 @@
 """Films of the lab, controlled by keys in a terminal: `python -m tests.terminal.film`.
 
-Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an asciinema
-recording (version 2) in tests/pictures, with its last picture. It shows the terminal each time the lab is
-idle. The durations are fixed in this file, so that a film is the same on every machine.
+Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an
+asciinema recording (version 2) in tests/pictures, with its last picture. It shows the terminal each time the
+lab is idle. The durations are fixed in this file, so that a film is the same on every machine.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ PRESETS = ("stft-small", "stft-crossover")
 """The recorded presets whose claims the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""The signals that release some rounds, or all remaining rounds."""
+"""Signals that release some rounds, or all remaining rounds."""
 SETTLED_S = 0.3
 
 
@@ -93,7 +93,7 @@ Line = list[tuple[str, Char]]
 
 
 def lines_of(screen: pyte.Screen) -> list[Line]:
-    """Return the terminal's lines. Each line is a list of pieces that have one style."""
+    """Return the terminal's lines. Each line is a list of pieces of uniform style."""
     out = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
@@ -105,8 +105,8 @@ def lines_of(screen: pyte.Screen) -> list[Line]:
 def film(
     name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
 ) -> list[tuple[Step, list[Line]]]:
-    """Play the film in a terminal; return the screen after each step. rest: a function that waits until the
-    picture of a step is complete.
+    """Play the film in a terminal; return the screen after each step. rest: waits until the picture of a
+    step is complete.
     """
     out = []
     with tempfile.TemporaryDirectory() as home:
@@ -153,7 +153,7 @@ def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]
 
 
 def sgr(look: Char) -> str:
-    """Return the sequence that sets this style."""
+    """Return the escape sequence that sets this style."""
     words = ["0"]
     looks = {
         "1": look.bold,
@@ -184,7 +184,9 @@ def svg(title: str, shown: Sequence[Line]) -> str:
 
 
 class FilmRunner(RecordedRunner):
-    """Plays the recorded runs, as many rounds as the film's signals allow, at a pace that viewers can follow."""
+    """Plays the recorded runs, as many rounds as the film's signals allow, at a pace that viewers can
+    follow.
+    """
 
     async def start(self) -> None:
         self._left, self._more = 0, asyncio.Event()
@@ -240,8 +242,8 @@ def lab() -> int:
 
 
 def watched_program() -> int:
-    """Show the screen of `tuilab watch` in this terminal. The signals release the events of the watched
-    program.
+    """Show the screen of `tuilab watch` in this terminal. The signals release the watched program's
+    events.
     """
     from tests.tui import watched
     from tuilab.lab.watch import Watching

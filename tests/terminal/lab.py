@@ -1,4 +1,4 @@
-"""The lab as a user starts it, with `python -m tuilab`, in a separate terminal: keys, mouse, remaining
+"""The lab as a user starts it, with `python -m tuilab`, in its own terminal: keys, mouse, remaining
 processes.
 """
 
@@ -46,7 +46,7 @@ def opened(
     env: Mapping[str, str] | None = None,
     command: tuple[str, ...] = COMMAND,
 ) -> Iterator[Terminal]:
-    """Run a lab in a terminal, and always close it at the end."""
+    """Run a lab in a terminal, and close it at the end."""
     terminal = Terminal([*command, *words], env or environment(home), size, cwd=str(home))
     try:
         yield terminal
@@ -78,7 +78,7 @@ def colours(terminal: Terminal) -> list[bytes]:
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """Return every current descendant of this process."""
+    """Return the current descendants of this process."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -86,7 +86,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def left_of(groups: set[int]) -> list[str]:
-    """Return the processes in these process groups that are still running."""
+    """Return the processes in these process groups that still run."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         try:
@@ -98,7 +98,7 @@ def left_of(groups: set[int]) -> list[str]:
 
 
 def leave(terminal: Terminal, key: str = "q") -> None:
-    """Press the key that leaves the lab. The lab must exit normally and leave no worker behind."""
+    """Press the key that leaves the lab. Asserts that the lab exits normally and leaves no worker behind."""
     groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
     assert groups, "there is no worker"
     terminal.press(key)

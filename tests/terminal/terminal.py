@@ -18,18 +18,18 @@ import pyte
 PATIENCE_S = 60.0
 CHUNK = 65_536
 WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
-"""The request of a program for the cursor position, and the terminal's answer."""
+"""A program's request for the cursor position, and the terminal's answer."""
 LONGEST_WHERE = 16
 COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
-"""A sequence that sets the style of text (most of the output), and an incomplete sequence."""
+"""Match a sequence that sets the style of text (most of the output), and an incomplete sequence."""
 
 
 class Terminal:
     """A terminal in which a program runs.
 
-    The program's output is read continuously and kept. controlling: True if this is the program's controlling
-    terminal, so that closing it sends HUP. answers: reply to a request for the cursor position, as a real
-    terminal does.
+    The program's output is read continuously and kept. controlling: True if this is the program's
+    controlling terminal, so that closing it sends HUP. answers: True to reply to requests for the cursor
+    position, as a real terminal does.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            # Once loaded, GNU readline sets these variables to the size of the terminal from which the tests
-            # were started.
+            # Once loaded, GNU readline sets these variables to the size of the terminal that started the
+            # tests.
             env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
             start_new_session=True,
@@ -121,7 +121,7 @@ class Terminal:
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
     def shows(self, *words: str) -> bool:
-        """Return whether each of the words is on the screen, or in a message over it."""
+        """Return True if all words are on the screen, or in a message over it."""
         text = self.text
         # A message appears at the right, after a bar, with its text wrapped.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
@@ -129,8 +129,8 @@ class Terminal:
         return all(word in text or word in message for word in words)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return the seconds that this took. Raises TimeoutError, which
-        contains the screen.
+        """Wait until a condition holds; return the elapsed seconds. Raises TimeoutError with the screen's
+        text.
         """
         begun = time.monotonic()
         while not true():
@@ -140,12 +140,12 @@ class Terminal:
         return time.monotonic() - begun
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the words are on the screen; return the seconds that this took."""
+        """Wait until the words are on the screen; return the elapsed seconds."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait for the view Compare. On a busy host, the arm with the smallest median need not be the fastest
-        arm.
+        """Wait for the Compare view. On a busy host, the arm with the smallest median need not be the
+        fastest.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"
@@ -154,12 +154,11 @@ class Terminal:
     # Input
 
     def press(self, keys: str) -> None:
-        """Type keys."""
         with contextlib.suppress(OSError):
             os.write(self._master, keys.encode())
 
     def resize(self, columns: int, lines: int) -> None:
-        """Change the terminal's size; the kernel sends WINCH."""
+        """Change the terminal's size, for which the kernel sends WINCH."""
         self._size = (columns, lines)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
@@ -171,19 +170,19 @@ class Terminal:
             os.close(self._master)
 
     def signal(self, number: int) -> None:
-        """Send the program a signal."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process.pid, number)
 
     def ended(self, seconds: float = PATIENCE_S) -> int:
-        """Wait until the program has ended; return its exit code, negative for a signal. Raises TimeoutError."""
+        """Wait until the program has ended; return its exit code, negative for a signal. Raises
+        TimeoutError.
+        """
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"it has not ended within {seconds:g} s\n{self.text}") from None
 
     def close(self) -> None:
-        """Close the program and the terminal."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
             self.process.wait(10)
@@ -191,8 +190,8 @@ class Terminal:
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """Return the cell, counted from (0, 0), at which these words begin on the screen. Search below the line
-    that contains `below`.
+    """Return the cell, counted from (0, 0), at which these words begin. below: search only below the line
+    that contains this text.
     """
     lines = terminal.text.split("\n")
     first = next((y for y, line in enumerate(lines) if below in line), 0)
@@ -203,7 +202,7 @@ def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
 
 
 def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = False) -> None:
-    """Send one mouse report, as xterm writes it in mode 1006."""
+    """Send one mouse report, asterm writes it in mode 1006."""
     terminal.press(f"\x1b[<{button};{x + 1};{y + 1}{'m' if released else 'M'}")
 
 

@@ -1,5 +1,5 @@
-"""If the connection drops, the run continues. A lab that starts later shows the progress, and has the whole
-run at the end.
+"""If the connection drops, the run continues. A lab that starts later shows the progress, and finally the
+whole run.
 """
 
 import contextlib
@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's number of rounds. Its name contains the word by which a lab finds workers among
-the arguments of processes.
+"""The file with the worker's number of rounds. Its name contains the word in process arguments by which a
+lab finds workers.
 """
 
 

@@ -1,4 +1,4 @@
-"""A lab in tmux whose terminal is detached and attached again while it is measuring."""
+"""The lab in tmux, detached and attached again while it is measuring."""
 
 import shlex
 import subprocess

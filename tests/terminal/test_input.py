@@ -1,4 +1,4 @@
-"""A terminal sends more input than a person can type. The lab survives, and reports the input that it
+"""The lab survives a terminal that sends more input than a person can type, and reports the input that it
 dropped.
 """
 

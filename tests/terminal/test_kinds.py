@@ -61,5 +61,5 @@ def test_the_lab_works_without_colour(tmp_path: Path) -> None:
     with scripted(tmp_path, NO_COLOR="1", COLORTERM="truecolor") as terminal:
         screens = shown(terminal)
         assert colours(terminal) == []
-    # Each arm has its own marker and name.
+    # each arm has its own marker and name
     assert {"• CPU eager", "× CPU graph", "+ CPU xla"} <= set(re.findall(r"[•×+] CPU \w+", screens))

@@ -16,8 +16,7 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""Matches the first line while a run continues or after it has ended: a small run may end between two checks.
-"""
+"""Matches the first line during and after a run, because a small run may end between two checks."""
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(240)]
@@ -32,7 +31,6 @@ def matches(terminal: Terminal, pattern: re.Pattern[str]) -> re.Match[str] | Non
 
 
 def slider(terminal: Terminal, name: str) -> str:
-    """Return the value next to the slider named `name`."""
     match = re.search(rf"{name} +([\d,]+) ", terminal.text)
     return match[1] if match else ""
 
@@ -46,9 +44,7 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Repeat an action until it takes effect. Events that arrive at the same time may move the focus or the
-    target of a click.
-    """
+    """Repeat an action until it takes effect. Other events may move the focus or the target of a click."""
     for _ in range(3):
         act()
         with contextlib.suppress(TimeoutError):
@@ -86,7 +82,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        # Do not wait for the name of an arm, because the fastest arm depends on the machine.
+        # Do not wait for an arm's name, because the fastest arm depends on the machine.
         terminal.see("caveats")
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")

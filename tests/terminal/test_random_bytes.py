@@ -85,7 +85,7 @@ def test_random_input_leaves_the_lab_and_the_run_intact(tmp_path, request, storm
         for data_sent in storm(rng, count):
             send(terminal, data_sent)
             sent += len(data_sent)
-            # Give the lab some time to measure between inputs.
+            # give the lab some time to measure between inputs
             begun = measured.stat().st_size
             terminal.until(lambda begun=begun: measured.stat().st_size > begun or begun == rounds, 60)
             assert terminal.process.poll() is None, terminal.last_words

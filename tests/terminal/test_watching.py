@@ -77,8 +77,8 @@ def test_a_watched_program_takes_input_and_is_stopped(tmp_path: Path) -> None:
 
 
 def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed when
-    the program ends.
+    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed
+    when the program ends.
     """
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
@@ -96,8 +96,8 @@ def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Pat
 
 
 def test_a_program_opened_in_the_lab_keeps_the_terminal_after_it(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed when
-    the program ends.
+    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed
+    when the program ends.
     """
     (tmp_path / "train.py").write_text(ASKS)
     with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
@@ -165,7 +165,7 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_fit_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """The step includes its optimizer and uses the program's training batch; the program continues."""
+    """The step includes its optimizer and uses the program's training batch. The program continues."""
     text = """
 import keras
 import numpy as np

@@ -80,7 +80,6 @@ def run_result(*, gpu: bool = True) -> RunResult:
 
 
 def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
-    """Return the arms of the run's result."""
     return run_result(gpu=gpu).arms
 
 
@@ -96,7 +95,7 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Return rows as in a large graph: most ops on the requested device, some on another, some copies, some
+    """Return rows as in a large graph: most ops on the requested device, others elsewhere, copies, and
     folded ops.
     """
     row = PlacementRow(
@@ -125,7 +124,6 @@ def placement_rows(count: int) -> list[PlacementRow]:
 
 
 def log_lines() -> list[Log]:
-    """Return a few log lines as TensorFlow writes them."""
     return [
         Log(text="Could not find cuda drivers on your machine, GPU will not be used.", level="info"),
         Log(

@@ -54,7 +54,7 @@ SENTENCE = (
 
 
 def sliders() -> Iterable[Widget]:
-    """Return sliders for the parameters of the STFT, with marks, a crossover, a bound and notes, and a device
+    """Return sliders for the STFT's parameters, with marks, a crossover, a bound and notes, and a device
     slider.
     """
     values = {p.name: p.default for p in DECLARATION.parameters}
@@ -62,7 +62,7 @@ def sliders() -> Iterable[Widget]:
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
         if isinstance(p, Boolean):
-            continue  # the gallery shows this parameter as a switch, not as a slider
+            continue  # a switch, not a slider, shows this parameter
         limits = reach(p, DECLARATION.constraints, values)
         control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":
@@ -122,7 +122,7 @@ def without_eager(arm: str) -> bool:
 PAGES: dict[str, Page] = {
     "sliders": sliders,
     "live": live(73),
-    # Six arms that are close together, over a ghost of an earlier run.
+    # six arms that are close together, over a ghost of an earlier run
     "close": live(140, shown=without_eager, ghosts=[run_state(110, run="r0", scale=1.08)]),
     "without_gpu": live(12, gpu=False),
     "sweep": plot(sweep_chart(run_result())),
@@ -167,7 +167,7 @@ class Gallery(App[None]):
         await self.show(self.first)
 
     async def show(self, name: str) -> None:
-        """Replace the page with the named page, and focus its first focusable widget."""
+        """Show the named page instead of the current one, and focus its first focusable widget."""
         box = self.query_one(Vertical)
         box.border_title = name.capitalize()
         await box.remove_children()

@@ -1,5 +1,3 @@
-"""A history with fixed runs, for the tests and pictures of the history page."""
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,8 +60,8 @@ NEWER = msgspec.structs.replace(data.MACHINE, tensorflow="2.22.0")
 
 
 def some(folder: Path) -> Store:
-    """Add seven runs of two machines to the history. Some are tagged, noted, pinned, imported or stopped, and
-    one is slower than the others.
+    """Add seven runs of two machines to the history. Some are tagged, noted, pinned, imported or stopped,
+    and one is slower than the others.
     """
     store = Store.open(folder)
     answer = "CPU graph is fastest: 0.346 ms [0.342 0.349]. GPU graph 0.582 ms, 1.68× slower."

@@ -1,4 +1,4 @@
-"""The lab with a scripted runner, a stopped clock and its own presets. It is therefore the same on every
+"""The lab with a scripted runner, a stopped clock and its own presets, and thus the same on every
 machine.
 """
 
@@ -70,8 +70,8 @@ async def opened(
     """Run the app on a screen of that size, filled and idle.
 
     messages: show messages in the corner. each: paint every report of a run. Axes only grow, so painting
-    every report makes their final size the same each time. Without `each`, only the first two reports and the
-    last report are painted, as in a fast run.
+    every report makes their final size the same each time. Without `each`, only the first two reports and
+    the last report are painted, as in a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -111,7 +111,7 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 
 def still(app: TestLab) -> bool:
-    """Return whether the lab is idle."""
+    """Return True if the lab is idle."""
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False
@@ -119,12 +119,10 @@ def still(app: TestLab) -> bool:
 
 
 async def press(pilot: Pilot[int], app: TestLab, keys: str | Iterable[str]) -> None:
-    """Press keys, separated by blanks or one by one. Wait until the lab is idle before each key."""
     for key in keys.split() if isinstance(keys, str) else keys:
         await pilot.press(key)
         await rest(pilot, app)
 
 
 def text(app: LabApp) -> str:
-    """Return the screen as text."""
     return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines(app))

@@ -30,7 +30,7 @@ def picture(app: App[object]) -> str:
 
 
 def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
-    """Yield each run of consecutive cells with the same style."""
+    """Yield each run of consecutive cells with the same style, and its length."""
     last, count = "", 0
     for segment in segments:
         style = describe(segment.style)

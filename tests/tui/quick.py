@@ -12,7 +12,7 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """The rules of the style sheets for one set of variables. `clear` does nothing, so that apps with other
+    """The parsed style sheets for one set of variables. `clear` does nothing, so that apps with other
     variables cannot remove them.
     """
 
@@ -25,14 +25,14 @@ parse = Stylesheet.parse
 
 
 def parsed_once(sheet: Stylesheet) -> None:
-    """Cache the parsed rules. An app spends most of its startup on rules that all apps of the process share."""
+    """Cache the parsed rules, because an app spends most of its startup on rules that all apps share."""
     sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
     parse(sheet)
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replace Textual's wait for an idle processor. That wait takes at least 20 ms, and up to a second on a
-    busy machine.
+    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and up to a second on a busy
+    machine.
     """
     try:
         await handled(active_app.get())
@@ -57,7 +57,7 @@ async def handled(app: App[object]) -> bool:
 
 
 def settled(app: App[object]) -> bool:
-    """Return whether no message waits and nothing is left to paint."""
+    """Return True if no message waits and nothing is left to paint."""
     screen = app.screen
     if screen._dirty_widgets or screen._layout_required or screen._callbacks:
         return False

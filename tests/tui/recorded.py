@@ -1,7 +1,7 @@
 """The lab with real runs, recorded by `tuilab history save`, for the pictures in the README.
 
 `python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
-stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
+stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --modela --json`, and a
 sample of the devices, all from one host; and the page, the steps and the output of a watched `fit` with
 Python in its map.
 """
@@ -48,7 +48,6 @@ VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
 
 
 def events_of(name: str) -> list[Event]:
-    """Return the events of a recording."""
     return [event for event in recording.read(RECORDINGS / f"{name}.jsonl") if getattr(event, "run", "")]
 
 
@@ -106,8 +105,6 @@ async def draw(app: TestLab) -> dict[str, str]:
 
 
 class Program(msgspec.Struct):
-    """A recorded program: its page, its steps and its output."""
-
     page: Page
     steps: list[tuple[int, float]]
     output: list[str]
@@ -142,13 +139,12 @@ async def draw_emulated(home: Path) -> dict[str, str]:
 
 
 async def draw_all(home: Path, put: Callable[[object, str, object], None]) -> dict[str, str]:
-    """Return every picture, by name."""
     drawn = {**await draw(recorded_lab(home / "host", put)), **await draw_emulated(home / "emulated")}
     return {**drawn, "watch": await draw_program(home / "program")}
 
 
 def words_of(svg: str) -> list[str]:
-    """Return the text of a picture in pieces."""
+    """Return the pieces of text in a picture."""
     return re.findall(r">([^<]+)</text>", svg)
 
 

@@ -1,4 +1,4 @@
-"""A runner without a process. It plays the same synthetic events each time."""
+"""A runner without a process that plays the same synthetic events each time."""
 
 import asyncio
 import itertools
@@ -79,9 +79,9 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Return the seconds per call of an arm.
+    """Return an arm's seconds per call.
 
-    A CPU takes less time to start, a GPU takes less time per sample, and copies take additional time.
+    A CPU starts faster, a GPU is faster per sample, and copies take additional time.
     """
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
@@ -275,7 +275,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """For each function, the arguments whose shapes the user must give before a run."""
+        """By function, the arguments whose shapes the user must give before a run."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -53,7 +53,7 @@ def test_the_shipped_tour_opens_with_a_large_effect_and_asks_only_decidable_ques
 
 
 def test_a_refutation_gives_no_reason_for_the_opposite():
-    """A finding explains why an arm is slow. It does not explain why a claim about another arm does not hold."""
+    """A finding explains why an arm is slow, not why a claim about another arm does not hold."""
     result = run_result()
     refuted = msgspec.structs.replace(result, claims=(Verdict("c", "refuted", result.arms[0].label),))
     confirmed = msgspec.structs.replace(result, claims=(Verdict("c", "confirmed", result.arms[0].label),))

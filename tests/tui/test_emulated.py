@@ -1,6 +1,4 @@
-"""A line of a screen that calls a claim confirmed or refuted on an emulated GPU always contains the word
-EMULATED.
-"""
+"""On an emulated GPU, a screen line that calls a claim confirmed or refuted contains the word EMULATED."""
 
 import re
 from pathlib import Path
@@ -37,7 +35,7 @@ async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
                 await rest(pilot, app)
             shown = text(app)
             seen += bool(WORDS.search(shown))
-            # The summary of a fact-check only counts verdicts.
+            # the summary of a fact-check only counts verdicts
             assert not [line for line in bare(shown) if "measured:" not in line], (keys, bare(shown))
             if keys.endswith("p"):
                 assert f"▸✓ {EMULATED} 1 Small" in shown

@@ -1,5 +1,5 @@
-"""The lab measures the claims of a document. Verdicts arrive one by one, and the user can stop, continue and
-save the fact check.
+"""The lab measures a document's claims. Verdicts arrive one by one, and the user can stop, continue and save
+the fact check.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""The text of the first screen answers five questions: what was measured, where, with what result, how
-certainly, and what to do next.
+"""The first screen answers five questions: what was measured, where, with what result, how certainly, and
+what to do next.
 """
 
 import re

@@ -53,7 +53,6 @@ def said(app):
 
 
 def listed(app):
-    """Return the ids of the listed runs, in order."""
     return [entry.run for entry in app.screen.runs if entry.run]
 
 
@@ -485,7 +484,7 @@ def test_any_input_gives_clean_tags(line):
 
 
 class Pages:
-    """A fake history with `total` runs. It records which of its pages are read."""
+    """A fake history with `total` runs that records which of its pages are read."""
 
     def __init__(self, total):
         self.total, self.read = total, []

@@ -1,5 +1,5 @@
-"""Other hosts in the lab: their positions on the device slider, the messages of their workers, and the page
-that adds a host.
+"""Other hosts in the lab: their positions on the device slider, their workers' messages, and the page that
+adds a host.
 """
 
 import re
@@ -141,7 +141,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Return a multi-host runner whose hosts are all this machine, each in a different environment."""
+    """Return a multi-host runner whose hosts are different environments on this machine."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

@@ -46,7 +46,7 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """Check that the screen and its help show the key of every action and no other keys; return the screen's
+    """Assert that the screen and its help show every action's key and no other keys; return the screen's
     text.
     """
     help = page(app.screen, app.keymap)
@@ -70,7 +70,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""The actions that open a page, each with the actions that open another page from there."""
+"""By action that opens a page: the actions that open another page from there."""
 
 
 @pytest.mark.slow

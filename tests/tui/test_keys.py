@@ -1,5 +1,5 @@
-"""Keys have the same meaning wherever the focus is: digits choose views, j and k move, / filters, enter edits
-a slider.
+"""Keys mean the same wherever the focus is: digits choose views, j and k move, / filters, enter edits a
+slider.
 """
 
 import importlib
@@ -145,8 +145,8 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
         for key in binding.key.split(",")
         if key in everywhere
     }
-    # Allowed overlaps: during a demo the digits answer its question, as the demo bar explains; lists on pages
-    # are never shown together with the lab's panels.
+    # Allowed overlaps: during a demo the digits answer its question, as the demo bar explains; lists on
+    # pages are never shown together with the lab's panels.
     assert own == {("DemoBar", "1"), ("DemoBar", "2"), ("DemoBar", "3"), ("DemoBar", "e"), ("Arms", "o"), ("Arms", "a"),
                    ("RunsTable", "a"), ("Findings", "p")}  # fmt: skip
 

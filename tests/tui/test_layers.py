@@ -1,4 +1,4 @@
-"""The layers of a model are shown below the phases, for the arm under the cursor, with the time outside
+"""A model's layers are shown below the phases, for the arm under the cursor, with the time outside
 layers.
 """
 
@@ -26,7 +26,7 @@ LAYERS = [
 
 
 def report_layers(app, mode: str, first: str = "") -> None:
-    """Apply reports from a real worker about a model's graph arm."""
+    """Apply a real worker's reports about a model's graph arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
     layers = tuple(

@@ -27,8 +27,8 @@ ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
 """Numbers of rounds at which the cost is compared.
 
-The cheapest of the five rounds before each number counts, because the garbage collector may run during one of
-them.
+The cheapest of the five rounds before each number counts, because the garbage collector may run during one
+of them.
 """
 
 
@@ -52,8 +52,8 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Count the functions called in the context, including C functions. This measures work independently of
-    the clock.
+    """Count the functions that `work` calls, including C functions, as a measure that does not depend on the
+    clock.
     """
     count = 0
 

@@ -1,6 +1,5 @@
 """Pictures of every view with a run at two sizes, and of the theme colours. `--snapshot-update` renews the
-pictures after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both
-themes.
+pictures after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The view Race draws arms as bars, including arms from other machines' recordings."""
+"""The Race view draws arms as bars, including arms from other machines' recordings."""
 
 from types import SimpleNamespace
 

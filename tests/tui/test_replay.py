@@ -159,9 +159,7 @@ async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
 
 
 def test_an_unopened_views_key_is_named_in_a_sentence():
-    """The next steps after a sweep name a key of the view Sweep, even if that view has not been opened
-    yet.
-    """
+    """After a sweep, the next steps name a key of the Sweep view, even before that view has been opened."""
     words = "from tuilab.tui.keys import worded; print(worded('{sweep.measure} {view-sweep}', {}))"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["enter", "3"]

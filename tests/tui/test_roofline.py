@@ -36,7 +36,7 @@ ROOFS = Roofs(
 
 
 def report_run(app: TestLab) -> None:
-    """Apply reports from a real worker about the current run, apart from its figures."""
+    """Apply a real worker's reports about the current run, apart from its figures."""
     state = app.lab.state.shown
     for arm in state.arms.values():
         for point in state.points:

@@ -1,4 +1,6 @@
-"""The lab's resources do not grow with the number of runs, pages and starts; see tests/benchmarks/soak.py."""
+"""The lab's resources do not grow with the number of runs, pages and starts; see
+tests/benchmarks/soak.py.
+"""
 
 import _sqlite3
 import asyncio
@@ -22,7 +24,7 @@ KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
 """Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would
-add more objects.
+add more.
 """
 POOLED = ("tasks", "files", "threads")
 """Resources that come from pools, so their number varies."""
@@ -39,7 +41,7 @@ PAGES = (
 
 
 def held() -> Counter[str]:
-    """Count the live objects of the kinds that runs and pages create, and the open resources of the process."""
+    """Count the live objects of the kinds that runs and pages create, and the process's open resources."""
     gc.collect()
     found: Counter[str] = Counter()
     for thing in gc.get_objects():
@@ -60,7 +62,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
             await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
             if number == BEFORE:
                 await press(pilot, app, [key for page in PAGES for key in page])
-            # Return to the same view, so that the screens that are compared are the same.
+            # Return to the same view, so that the compared screens are the same.
             if number % ROUND == 0:
                 await press(pilot, app, ["1"])
                 await rest(pilot, app)
@@ -90,9 +92,7 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Reads are counted in instructions of SQLite's virtual machine. Reading every run would take many
-    instructions.
-    """
+    """Counts reads in instructions of SQLite's virtual machine. Reading every run would take many."""
     steps = 0
 
     def count() -> int:

@@ -1,5 +1,5 @@
-"""While a run waits, the screen shows for how long, and updates this once a second without painting the run
-again.
+"""While a run waits, the screen shows for how long, and updates this once a second without painting
+the run.
 """
 
 import asyncio
@@ -166,7 +166,7 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Until an arm is measured, the answer shows first, uncounted figures, and only the number of failed
+    """Until an arm is measured, the answer shows its first, uncounted figures, and only the number of failed
     arms. A key shows why they failed.
     """
     app = lab(tmp_path, hold=0)
@@ -193,8 +193,8 @@ async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
 async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To save space, the first line shortens the subject, then the title, but never the precision or the stop
-    key.
+    """To save space, the first line shortens the subject, then the title, but never the precision or the
+    stop key.
     """
     badge = f"busy host, {'two speeds, ' * (width > 60)}± 14% (wanted ± 2%)"
     app = lab(tmp_path)

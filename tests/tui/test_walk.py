@@ -1,5 +1,5 @@
-"""A random walk over all pages by keys, clicks, drags, wheel turns, resizes and pastes causes no failure, and
-every page can be left.
+"""A random walk over all pages by keys, clicks, drags, wheel turns, resizes and pastes causes no failure,
+and every page can be left.
 
 Short by default; `--long` uses more seeds. A failed step is reported with those before it.
 `TUILAB_WALK=FIRST:LAST:STEPS` walks only these seeds, excluding the last; `TUILAB_WALK_REAL=MINUTES[:FIRST]`
@@ -74,7 +74,7 @@ LEG_S = 300.0
 
 
 class WalkedRunner(ScriptedRunner):
-    """A runner that also accepts other hosts. Each host behaves like this one."""
+    """A runner that also accepts other hosts, each of which behaves like this one."""
 
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
@@ -82,15 +82,13 @@ class WalkedRunner(ScriptedRunner):
 
 
 class Walk:
-    """The steps of one seed in a lab. Each step starts after the previous step was handled."""
+    """The steps of one seed in a lab. Each step starts after the previous one was handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
         self.last: deque[str] = deque(maxlen=40)
-        """The last steps."""
 
     async def step(self) -> None:
-        """Take one random step."""
         steps = {
             self.key: 48, self.offered: 20, self.words: 3, self.click: 14, self.drag: 4, self.wheel: 4, self.resize: 2,
             self.paste: 3, self.leave: 2,
@@ -104,7 +102,7 @@ class Walk:
 
     async def key(self) -> None:
         key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
-        # Skip the key that leaves the lab: it opens no page, and it would end most walks.
+        # Skip the key that leaves the lab, because it opens no page and would end most walks.
         if key != "q" or self.typing or not isinstance(self.app.screen, FIRST):
             await self.pressed(key)
 
@@ -113,7 +111,7 @@ class Walk:
         await self.pilot.press(*keys)
 
     async def offered(self) -> None:
-        """Press a key that the key bar offers. The key must not cause an error."""
+        """Press a key that the key bar offers. Asserts that this causes no error."""
         found = [
             binding.binding
             for binding in self.app.screen.active_bindings.values()
@@ -126,13 +124,11 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        # If an unreachable machine's name was typed at random, the key that retries it does not count as
-        # failed.
+        # A retry of an unreachable machine whose name was typed at random may fail.
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered and errs: {wrong}"
 
     async def words(self) -> None:
-        """Type random letters, one by one."""
         await self.pressed(*[self.rng.choice(LETTERS) for _ in range(self.rng.randint(2, 6))])
 
     def place(self) -> tuple[int, int]:
@@ -181,7 +177,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """Also count exceptions in Textual workers as failures."""
+    """Count exceptions in Textual workers as failures, too."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -259,7 +255,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """Run the lab as a user runs it, with the shipped presets and its own history."""
+    """Run the lab as a user runs it, with the bundled presets and its own history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -269,7 +265,7 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk like `walk`, for some minutes or until `end`. Walk no faster than runs can start."""
+    """Walk like `walk`, for some minutes or until `end`, no faster than runs can start."""
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
     async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):
@@ -298,7 +294,7 @@ def prepare() -> None:
 
 
 def seeds(*, long: bool) -> tuple[range, int]:
-    """Return the seeds to walk, and the steps of each."""
+    """Return the seeds to walk, and the number of steps of each."""
     if given := os.environ.get("TUILAB_WALK"):
         first, last, steps = map(int, given.split(":"))
         return range(first, last), steps

@@ -42,8 +42,8 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Make the device view show a fixed sample, and make a race jump to its end, so that pictures are the
-    same on every machine.
+    """Make the device view show a fixed sample, and races jump to their end, so that pictures are the same
+    on every machine.
     """
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry

@@ -20,7 +20,7 @@ BEGAN, CLOCK = 1_000.0, 1_084.0
 
 
 class Typed:
-    """Replaces the terminal of the program."""
+    """Stands in for the program's terminal."""
 
     def __init__(self, output: bytes = b"") -> None:
         self.output = bytearray(output)
@@ -34,8 +34,6 @@ class Typed:
 
 
 class Still:
-    """A stopped clock."""
-
     def time(self) -> float:
         return CLOCK
 
@@ -98,7 +96,7 @@ def seen() -> Seen:
 
 
 def sample(at: int) -> DeviceSample:
-    """Return a sample of the machine during the steps of the program."""
+    """Return a sample of the machine while the program runs its steps."""
     cpu = CpuSample(use=0.91, frequency_hz=2.9e9, memory_used=4_120_000_000, memory_total=24_000_000_000)
     process = ProcessSample(pid=7, use=1.6, memory=850_000_000 + at)
     return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
@@ -118,7 +116,7 @@ def play(made: Watching) -> None:
 
 
 def look(made: Watching) -> None:
-    """Send the program a profiler window, and the activity of the machine during the window."""
+    """Send the program a profiler window, and the machine's activity during the window."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())
@@ -128,7 +126,6 @@ def look(made: Watching) -> None:
 
 
 def end(made: Watching, code: int) -> None:
-    """End the program."""
     made.program.exit_code, made.program.ended = code, CLOCK
     made.draw()
 

@@ -50,10 +50,8 @@ async def press(pilot: Pilot[None], keys: str) -> None:
 
 
 def rows(widget: Widget) -> list[str]:
-    """Return the lines of the widget."""
     return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
 
 
 def shown(widget: Widget) -> str:
-    """Return all text of the widget."""
     return "\n".join(rows(widget))

@@ -40,7 +40,6 @@ MARK = Mark("h0", "•")
 
 
 def arm(median: float | None, **fields):
-    """Return the result of one arm, `a`."""
     return msgspec.structs.replace(
         arm_results()[0], **{"id": "a", "label": "a", "median_s": median, "ci95_s": None, **fields}
     )

@@ -1,4 +1,5 @@
-"""Every widget with realistic data: its pictures, and many sizes, at which it must neither overflow nor fail.
+"""Every widget with realistic data: its pictures, and many sizes, at which it must neither overflow nor
+fail.
 
 `pytest --snapshot-update` renews the pictures after a review.
 """
