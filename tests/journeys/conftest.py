@@ -1,4 +1,4 @@
-"""One wheel for all journeys of a session, and one home for each journey. The report of a failure contains
+"""One wheel for all journeys of a session, and one home for each journey. A failure report contains
 everything that the user saw.
 """
 
@@ -16,13 +16,13 @@ DATA = ".local/share/tuilab"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Return the programs folder of an environment in which the wheel is installed."""
+    """Return the programs folder of an environment with the wheel."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """Return the programs folder of an environment that has TensorFlow but not tuilab."""
+    """Return the programs folder of an environment with TensorFlow but without tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 
@@ -40,9 +40,7 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """Yield a user who has already measured this machine's limits, which saves a few seconds on each first
-    run.
-    """
+    """Yield a user who has already measured this machine's limits, which saves seconds on each first run."""
     shutil.copytree(machine, newcomer.home / DATA / machine.name)
     return newcomer
 
@@ -68,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add everything that the user saw to the report of a failure."""
+    """Add everything that the user saw to a failure report."""
     report = yield
     user = getattr(item, "funcargs", {}).get("newcomer")
     if report.failed and isinstance(user, User):

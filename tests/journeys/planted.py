@@ -1,5 +1,5 @@
-"""Plants faults at the borders between processes and files: `python -m tests.journeys.planted` lists those
-that go unnoticed.
+"""Plants faults at the borders between processes and files. `python -m tests.journeys.planted` lists those
+that no journey notices.
 
 Each fault is planted in a copy of the checkout, from which the journeys build the wheel. The named journey
 must then fail.
@@ -76,7 +76,7 @@ FAULTS = (
 
 
 def noticed(fault: Fault) -> bool:
-    """Plant the fault and run its journey; return whether the journey fails."""
+    """Plant the fault and run its journey; return True if the journey fails."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")

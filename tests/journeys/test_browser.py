@@ -1,4 +1,4 @@
-"""In a browser, a user opens an exported run, and the served lab itself."""
+"""In a browser, a user opens an exported run, and the served lab."""
 
 import math
 import re
@@ -24,7 +24,6 @@ QUIET = [
 
 @pytest.fixture
 def page():
-    """Return a page of headless Chromium."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -35,7 +34,7 @@ def page():
 
 
 def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
-    """The page has an answer, a figure for each arm, and a picture. Nothing on it is wider than the page."""
+    """The page has an answer, a figure for each arm, and a picture, and does not scroll sideways."""
     user.run("tuilab run stft-small --budget quick")
     user.run("tuilab export last -o run.html")
     page.goto((user.home / "run.html").as_uri())

@@ -16,8 +16,8 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """The job has no streams, no HOME and no TERM. Its measurements are saved in the folder that
-    `TUILAB_DATA` names.
+    """The job has no streams, no HOME and no TERM. The folder that `TUILAB_DATA` names gets its
+    measurements.
     """
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
@@ -49,7 +49,9 @@ def test_a_shell_completes_words(user: User) -> None:
     "closed", [CLOSED[0], *(pytest.param(each, marks=pytest.mark.long) for each in CLOSED[1:])]
 )
 def test_every_command_works_with_closed_streams(user: User, closed: str) -> None:
-    """No command reports an internal error. If standard error is closed, results still go to standard output."""
+    """No command reports an internal error. If standard error is closed, results still go to standard
+    output.
+    """
     user.write("article.md", ARTICLE)
     user.write("program.py", "print('hello')\n")
     listens = {0: "</dev/null"}.get(closed.count("<"), "")

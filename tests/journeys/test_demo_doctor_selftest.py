@@ -1,4 +1,4 @@
-"""The demo, the doctor and the self-test, in every place where a user can start them."""
+"""The demo, the doctor and the self-test, wherever a user can start them."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from tests.journeys.user import User
 pytestmark = pytest.mark.timeout(300)
 NOT_PASSED = 1
 CONTAINER = "unshare --pid --fork --mount-proc --kill-child"
-"""Command that runs another command as process 1 of a container, without a terminal."""
+"""Runs a command as process 1 of a container, without a terminal."""
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> N
 
 @pytest.mark.long
 def test_with_hangup_end_a_dropped_connection_ends_everything(user: User) -> None:
-    """With `--hangup end`, the run stops at once, and its measurements are saved."""
+    """The run stops at once, and its measurements are saved."""
     with user.opens("tuilab --preset stft-small --hangup end") as lab:
         lab.see("ready", seconds=120)
         lab.press("r")

@@ -1,4 +1,4 @@
-"""A user measures and watches another environment and another host. The results appear on this machine."""
+"""A user measures and watches another environment and another host, and sees the results on this machine."""
 
 import json
 import shutil
@@ -66,7 +66,7 @@ def far(user: User, tmp_path: Path):
 
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
-    """The figures of the host appear next to this machine's, each with the host's name."""
+    """The host's figures appear next to this machine's, each with the host's name."""
     line = "tuilab run stft-small --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out
     far.write("train.py", PROGRAM)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def gpu(user: User) -> User:
-    """Yield a user whose machine has an emulated GPU; skips if it cannot be built."""
+    """Yield a user whose machine has an emulated GPU. Skips the test if it cannot be built."""
     try:
         made = build.environment(1)
     except build.Missing as error:

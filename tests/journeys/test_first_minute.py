@@ -24,7 +24,8 @@ def test_the_first_minute(newcomer: User) -> None:
         lab.see("ready", seconds=120)
         lab.press("\r")
         lab.see("done,", seconds=120)
-        # On a busy host, the second sentence may be too long for the screen; `run["answer"]` below has all of it.
+        # On a busy host, the second sentence may be too long for the screen, so check it in `run["answer"]`
+        # below.
         lab.until(lambda: lab.shows("× faster than") or lab.shows("is fastest"), what="the answer")
         assert len(figures(lab.text)) >= 3, "the answer and the curves have times"
         lab.press("6")

@@ -56,7 +56,6 @@ tf.saved_model.save(Writes(), "stranger")
 
 
 def measured(out: str) -> list[dict]:
-    """Return the arms that have a figure."""
     return [arm for arm in json.loads(out)["arms"] if arm["status"] == "ok" and arm["median_s"] > 0]
 
 

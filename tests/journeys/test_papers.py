@@ -16,11 +16,11 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """The methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""The text that a user types for each capitalised placeholder in the Markdown pages."""
+"""By capitalised placeholder in the Markdown pages: the text that a user types."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
-    """Yield each command line in a shell block or back quotes, with the page that contains it."""
+    """Yield each command line in a shell block or back quotes, with its page."""
     for paper in PAPERS:
         text = (CHECKOUT / paper).read_text(encoding="utf-8")
         lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]
@@ -44,7 +44,7 @@ def typed() -> list[list[str]]:
 
 
 def text_of(given: ast.expr, story: ast.stmt) -> str:
-    """Return a string literal, or, for a name, the last string assigned to it above."""
+    """Return the value of a string literal or, for a name, the last string assigned to it above."""
     if isinstance(given, ast.Name):
         above = [
             node
@@ -64,7 +64,7 @@ def words(line: str) -> list[str]:
 
 
 def covers(typed_words: list[str], wanted: list[str]) -> bool:
-    """Return whether a typed line contains all words of the wanted line, in the same order."""
+    """Return True if a typed line contains all words of the wanted line, in the same order."""
     rest = iter(typed_words)
     return all(any(word == each for word in rest) for each in wanted)
 

@@ -1,4 +1,4 @@
-"""A preset in a shell: a user measures, changes, stops, resumes, views, compares and exports it."""
+"""In a shell, a user measures, changes, stops, resumes, views, compares and exports a preset."""
 
 import json
 
@@ -31,7 +31,9 @@ def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
 
 @pytest.mark.long
 def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
-    """Ctrl-C keeps the measurements. `resume` measures the remaining sizes, and adds them to the same run."""
+    """Ctrl-C keeps the measurements. `resume` measures the remaining sizes, and adds them to the
+    same run.
+    """
     line = "tuilab sweep stft-small --axis samples=256:1M:x4 --budget quick --mode graph --device CPU"
     stopped = user.begins_and_stops(line)
     assert stopped["status"] == "cancelled"
@@ -57,7 +59,7 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """If the user stops a command that measures a list of presets, every finished preset is saved as well."""
+    """A command for several presets that is stopped also keeps every finished preset."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

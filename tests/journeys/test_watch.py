@@ -29,7 +29,7 @@ sys.exit(3)
 
 @pytest.mark.smoke
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
-    """The program runs as if it were not watched: input, output and exit code are the same.
+    """Watching does not change the program's input, output and exit code.
 
     The page of findings appears at the end and is saved.
     """

@@ -1,5 +1,5 @@
-"""Simulates a user who installed the wheel, with a separate home folder: runs commands, opens the lab, and
-checks for remaining processes.
+"""Simulates a user who installed the wheel, with a separate home: runs commands, opens the lab, and checks
+for remaining processes.
 """
 
 import json
@@ -25,7 +25,7 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Seconds within which the processes of a command must end after the command."""
+"""Maximum seconds that processes of a command may outlive it."""
 STARTING_S = 0.5
 """Seconds within which a new process must leave its parent's group."""
 SHARES = {
@@ -36,15 +36,13 @@ SHARES = {
 
 
 class Done(NamedTuple):
-    """The outcome of a command."""
-
     code: int
     out: str
     err: str
 
 
 def install(folder: Path) -> Path:
-    """Build the wheel and install it into a new environment; return the folder with its programs.
+    """Build the wheel and install it into a new environment; return the folder of its programs.
 
     Dependencies come from the running environment, by path. This ignores that environment's path files, so
     the checkout of an editable install cannot be imported.
@@ -70,7 +68,7 @@ def install(folder: Path) -> Path:
 
 
 def environment_with_tensorflow(folder: Path) -> Path:
-    """Create an environment with the packages of the running one, without tuilab; return the folder with its
+    """Create an environment with the packages of the running one, except tuilab; return the folder of its
     programs.
     """
     venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
@@ -113,8 +111,9 @@ class Group(threading.Thread):
 
 
 class User:
-    """A simulated user with a home folder, and a record of everything that the user saw. Of the test
-    process's environment variables, only PATH is passed on.
+    """A simulated user with a home folder, and a record of everything that the user saw.
+
+    Of the test process's environment variables, only PATH is passed on.
     """
 
     def __init__(self, home: Path, programs: Path) -> None:
@@ -160,7 +159,7 @@ class User:
         """Fail if a finished command started a process in its own group, or ended a process that it did not
         start.
 
-        Each process that the lab starts has a group of its own, and only that group is ever signalled.
+        Each process that the lab starts has its own group, and only that group is ever signalled.
         """
         line, group, folder = self._groups.pop(process.pid)
         inside = group.ended() if group else []
@@ -269,17 +268,17 @@ class User:
             terminal.close()
 
     def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
-        """Leave the lab with its keys, and check that none of its processes is left behind."""
+        """Leave the lab with its keys, and assert that none of its processes remains."""
         terminal.press(keys)
         found = terminal.ended()
         assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
         assert TRACEBACK not in terminal.last_words, terminal.last_words
         self.nothing_runs()
 
-    # Processes that remain
+    # Remaining processes
 
     def processes(self) -> list[psutil.Process]:
-        """Return the processes that use this home, or whose folder is below it."""
+        """Return the processes that use this home, or whose working folder is below it."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -292,7 +291,7 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail if a process of the user is still running after `seconds` seconds."""
+        """Fail if a process of the user still runs after `seconds` seconds."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -314,7 +313,7 @@ class User:
 
     @property
     def seen(self) -> str:
-        """Return the last commands with their output, and the current content of every screen."""
+        """The last commands with their output, and the current text of every screen."""
         return "\n\n".join(each() for each in self._saw[-6:])
 
 
