@@ -99,7 +99,7 @@ def watched(
 
 
 def others_s() -> float:
-    """Return the processor seconds that this machine has used so far, except for this test and its programs."""
+    """Return the processor seconds that other programs on this machine have used so far."""
     of = psutil.cpu_times()
     own = [psutil.Process(), *psutil.Process().children(recursive=True)]
     used = [each.cpu_times() for each in own if each.is_running()]
@@ -108,8 +108,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require, the codes that they allow, and the lines that
-    are marked with each code.
+    """Return the codes that a program's first lines require, the codes that they allow, and the lines marked
+    with each code.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

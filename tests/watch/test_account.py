@@ -1,4 +1,6 @@
-"""The account of a watched program: rows that add up, a tree by line, and a headline about the longest parts."""
+"""The account of a watched program: rows that add up, a tree by line, and a headline about the longest
+parts.
+"""
 
 import json
 import sys
@@ -142,7 +144,7 @@ def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
 def test_seconds_outside_timed_calls_belong_to_the_code_around_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All samples of a loop of short rounds see the call that releases the interpreter lock."""
+    """In a loop of short rounds, all samples see the call that releases the interpreter lock."""
     call = "graphs", (PREDICT,), "Function.__call__", "train"
     monkeypatch.setattr(Account, "_row", lambda *_: (call, False))
     seen = Account(time.perf_counter() - 10.0)
@@ -182,7 +184,7 @@ def test_python_between_short_calls_is_not_counted_as_the_calls(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_the_line_of_a_loop_over_a_dataset_is_known() -> None:
-    """The hook of the iterator has a library's file, but is not a library that starts the iteration."""
+    """The iterator's hook shows a library's file, but that library does not start the iteration."""
     seen = list[p.Dataset]()
     program = Path(__file__).parent / "programs" / "python_beside_batches.py"
     watched(program, beside=lambda of: seen.extend(x for one in of.processes.values() for x in one.datasets))

@@ -13,7 +13,7 @@ LASTED_S = 6.0
 
 
 def process(starved: float, parts: dict[str, float], *, keras: bool = False, ops: int = 5) -> Process:
-    """Return a program with steps of 1 ms, each with these parts. `starved`: the share of time for which it
+    """Return a program with steps of 1 ms, each with these parts. starved: share of the time for which it
     waited for a processor.
     """
     out = Process()
@@ -34,8 +34,8 @@ def codes(of: Process) -> list[str]:
 
 
 def test_starved_time_leaves_the_step_too() -> None:
-    """Launching takes 88.2% of the step, and 34% is starved time. So at least 54.2 of the other 66 percentage
-    points are launching.
+    """Launching takes 88.2% of the step, and 34% is starved time. So at least 54.2 of the other 66
+    percentage points are launching.
     """
     of = process(0.34, {})
     assert of.undisturbed(0.882) == pytest.approx(0.542 / 0.66)

@@ -1,5 +1,5 @@
-"""Watches the programs in ../shared/cases/watch. The first or second finding of `tuilab watch --json` must be
-the one stated in the program's first line.
+"""Watches the programs in ../shared/cases/watch. The first or second finding of `tuilab watch --json` must
+be the one stated in the program's first line.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,15 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The number of first findings that must include the right answer."""
+"""The right answer must be among this number of first findings."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The right answer. expected: words of the file's first line. at: text of each line that has a finding.
+    """The right answer.
 
-    says, change: words of the finding's message and of its change. never: words that no change contains.
+    expected: words of the file's first line. at: text of each line that has a finding. says, change: words
+    of the finding's message and of its change. never: words that no change contains.
     """
 
     expected: str

@@ -1,5 +1,5 @@
-"""The real observer captures a step in a running program. The step is saved at its next call. When opened, it
-has its own batch size.
+"""The real observer captures a running program's step at its next call. The opened step has its own batch
+size.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""The advised change, made by hand. The whole program gains no more than its finding says, and its result
-stays the same.
+"""The advised changes, made by hand: the program gains no more than the finding says, and its result stays
+the same.
 """
 
 import os
@@ -28,7 +28,7 @@ keras.utils.set_random_seed(3)
 Dense = keras.layers.Dense
 """
 MOST_OTHERS = 0.15
-"""If other processes use at least this share of the processors, they disturb a program."""
+"""Share of the processors from which other processes count as disturbing a program."""
 TRIES = 3
 
 
@@ -284,7 +284,7 @@ print("RESULT", float(tf.reduce_sum(x)))
 """,
         (("@tf.function", "@tf.function(jit_compile=True)"),),
         1e-3,
-        least=0.0,  # XLA may be slower on a CPU: the advice is to measure it
+        least=0.0,  # the advice is to measure XLA, because it may be slower on a CPU
     ),
 }
 

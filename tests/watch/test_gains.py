@@ -12,7 +12,7 @@ from tuilab.report.program import gained
 
 
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
-    """Return the findings in a `fit` that waits 30% of the time, while its map works 80% of the time."""
+    """Return the findings for a `fit` that waits 30% of the time, while its map works 80% of the time."""
     process = Process()
     for told in events():
         process.apply(
@@ -65,9 +65,9 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
 
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
     """Each of 20 rates causes a trace of 0.1 s; the first call after each trace takes 50 ms, and the next
-    nine calls take 10 ms each.
+    nine take 10 ms each.
 
-    After the fix, one trace remains; in another process, that trace may take only 60 ms.
+    After the fix, one trace remains, which may take only 60 ms in another process.
     """
     process, calls, at = Process(), [], 2.0
     for _ in range(20):

@@ -183,8 +183,8 @@ def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(
 def test_the_first_window_of_each_kind_of_step_is_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading the first window only at the program's end would delay the page. The processor time of the
-    program is not known yet, so a second window of the same kind must wait.
+    """Reading it only at the program's end would delay the page. A second window of the same kind must wait
+    until the program's processor time is known.
     """
     opened = list[float]()
 
@@ -243,8 +243,8 @@ for _ in range(150):
 
 @pytest.mark.slow
 def test_functions_that_a_loop_makes_again_are_one_kind_of_step(tmp_path: Path) -> None:
-    """A loop creates a function for each step. A profiler window for a single function saw no whole step,
-    because the program soon called the next function.
+    """A loop creates a function for each step. A window for a single function would see no whole step,
+    because the program soon calls the next function.
     """
     program, seen = tmp_path / "train.py", list[Process]()
     program.write_text(REBUILT)

@@ -80,9 +80,9 @@ def test_the_share_of_each_device_is_printed_with_its_single_reason(others, says
 @pytest.mark.parametrize(
     ("scopes", "found"),
     [
-        # Scopes that the graph enters a second time, as when a Keras model is trained.
+        # scopes that the graph enters a second time, as when a Keras model is trained
         (("model_1/conv2d_1", "model_1/conv2d_1_2", "model_1/dense_2_1"), ("conv2d", "conv2d_1", "dense_2")),
-        # Scopes with their own names.
+        # scopes with their own names
         (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),
     ],
 )
@@ -104,7 +104,7 @@ def test_one_long_step_does_not_squash_the_others() -> None:
 
 
 def test_a_program_whose_last_line_has_run_is_ending() -> None:
-    """A program that uses much memory takes seconds to exit. This time is not part of the unknown time."""
+    """A program that uses much memory takes seconds to exit. This time is not unknown time."""
     shown = page({})
     assert status(shown, running=True).text.startswith("running, ")
     rows = tuple(

@@ -1,4 +1,4 @@
-"""A watched program runs as if it were not watched. Output, exit code, input, signals and tracebacks are the
+"""A watched program runs as if it were not watched: output, exit code, input, signals and tracebacks are the
 same, and no file or process is left behind.
 """
 
@@ -69,9 +69,7 @@ for _ in range(200):
 
 @pytest.mark.slow
 def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(tmp_path: Path) -> None:
-    """Libraries that support several frameworks check whether TensorFlow is installed before they
-    import it.
-    """
+    """Libraries for several frameworks check whether TensorFlow is installed before they import it."""
     _, watched = both(tmp_path, ASKS_FIRST)
     page = (tmp_path / "page.txt").read_text()
     assert watched.returncode == 0 and "TensorFlow was not detected" not in page, page
@@ -92,7 +90,7 @@ for _ in range(4):
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["", WITHOUT_STEPS], ids=["steps", "pauses"])
 def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path, source: str) -> None:
-    """TensorFlow's log is on: only the program's author may turn it off."""
+    """TensorFlow's log is on, because only the program's author may turn it off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     if source:
         program = tmp_path / "pauses.py"
@@ -144,7 +142,9 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
 
 
 def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
-    """The program's end does not wait for the daemon. The daemon writes its file although the lab has exited."""
+    """The program's end does not wait for the daemon. The daemon writes its file although the lab has
+    exited.
+    """
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"
@@ -170,7 +170,7 @@ def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
 def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(
-        # `signal.pause` would miss a signal that arrived just before it.
+        # `signal.pause` would miss a signal that arrived just before it
         "import time\n"
         "for number in range(2):\n"
         "    try:\n        print('ready', flush=True)\n        while True: time.sleep(0.05)\n"
@@ -221,8 +221,8 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl-Z and `fg` interrupt the system call of the watching process. Python may report this interruption
-    as any signal.
+    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may report as any
+    signal.
     """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)

@@ -1,5 +1,5 @@
-"""In faulty programs, each fault is reported with its line, and nothing else is reported. Good programs get
-no findings.
+"""In faulty programs, each fault and nothing else is reported, with its line. Good programs get no
+findings.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ CI = {
 """One program for each kind of fault, and good programs. The other programs run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Share of the processors. If other processes use at least this much, they disturb a program."""
+"""Share of the processors from which other processes count as disturbing a program."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
@@ -62,7 +62,7 @@ def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
 
 
 def as_expected(file: Path, page: Page) -> bool:
-    """Return whether the page has the findings that the program's first lines require, each at its line."""
+    """Return True if the page has the findings that the program's first lines require, each at its line."""
     wanted, may, lines = expected(file)
     return wanted <= {finding.code for finding in page.findings} <= wanted | may and all(
         finding.file == str(file) and finding.line in lines[finding.code]
@@ -146,7 +146,8 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
         program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     expected, found = {"gpu-shared", "memory", "mixed-precision"}, set[str]()
-    for _ in range(3):  # if others use the processors, the products may take less than half of a step
+    # if other programs use the processors, the products may take less than half of a step
+    for _ in range(3):
         page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
         assert page.exit_code == 0, printed
         found |= {f.code for f in page.findings}
@@ -193,7 +194,7 @@ for _ in range(2000):
 def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The doctor finds the cause with the program's own interpreter. Without a GPU in the machine, nothing is
+    """The doctor finds the cause with the program's own interpreter. On a machine without a GPU, nothing is
     reported.
     """
     from tuilab.doctor import examine

@@ -38,7 +38,7 @@ def test_enter_on_a_finding_measures_its_change_on_the_caught_step(tmp_path: Pat
     with opened(tmp_path, (160, 50), "watch", "train.py", env=env, command=COMMAND) as terminal:
         terminal.see("eager-step", "train.py:8", seconds=120)
         terminal.press("\r")
-        # The gain of the program is known only after a profiler window, which may open after the trial.
+        # The program's gain is known only after a profiler window, which may open after the trial.
         terminal.see("for the step, ", "for the program: the step as a graph", seconds=240)
         terminal.press("A")
         terminal.see("measured: ", "; the results ", seconds=60)

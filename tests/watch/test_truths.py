@@ -1,5 +1,5 @@
-"""The parts of a watched step agree with the program's own timers. The measured gain of a fix agrees with its
-estimate.
+"""The parts of a watched step agree with the program's own timers. The measured gain of a fix agrees with
+its estimate.
 """
 
 import json
@@ -142,7 +142,7 @@ for number in range(100):
     step(many).numpy()
 print(json.dumps({LENGTH_S}))
 """
-"""A program with a copy to the device, a kernel and a copy back. Each of them takes `LENGTH_S` seconds."""
+"""A program with a copy to the device, a kernel and a copy back, each taking `LENGTH_S` seconds."""
 Environment = Callable[..., dict[str, str]]
 
 
@@ -181,7 +181,8 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         (
             ('"*.png")).repeat()', '"*.png"))'),
             ("data.map(load)", "data.map(load).cache().repeat()"),
-            ("take(120)", "take(3_000)"),  # with only 120 steps, the steps that fill the cache would dominate
+            # with only 120 steps, the steps that fill the cache would dominate
+            ("take(120)", "take(3_000)"),
         ),
     ),
     "loop_eager": (
@@ -205,7 +206,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     ),
 }  # fmt: skip
 WHOLE = {"retraced", "small-batches"}
-"""Findings whose gain is a share of the whole program's time, and not of a step's."""
+"""Findings whose gain is a share of the whole program's time, not of a step's."""
 
 
 @pytest.mark.parametrize("name", MENDED)

@@ -1,4 +1,4 @@
-"""One window of the profiler: how many of its events are examined."""
+"""One profiler window: how many of its events are examined."""
 
 import pytest
 

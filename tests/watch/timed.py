@@ -61,7 +61,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""For each kind of section, the kind of time that it spends in its thread."""
+"""By kind of section, the kind of time that it spends in its thread."""
 HELPER = "def help_{name}():\n    {code}\n"
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})  # {name}",
@@ -77,7 +77,8 @@ STYLES = {
     ),
     "thread": HELPER + "section({name!r}, lambda: in_thread(help_{name}), {least})  # {name}",
 }
-"""Templates for the code of a section. A comment with the section's name marks the lines that spend its time.
+"""Templates for the code of a section. A comment with the section's name marks the lines that spend its
+time.
 """
 
 

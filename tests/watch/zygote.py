@@ -1,7 +1,7 @@
 """Imports TensorFlow and Keras, and forks a program for each line that it reads: python zygote.py
 
 A line is a JSON object: `argv`, `environment`, `folder`, `output` (a file). The answer is the program's exit
-code. The program runs as if started by Python, except that TensorFlow is already imported, which would take
+code. The program runs as if started by Python, except that TensorFlow is already imported, which saves
 seconds of a processor.
 """
 
@@ -50,7 +50,6 @@ def become(told: dict) -> NoReturn:
 
 
 def serve() -> None:
-    """Serve until the input ends."""
     import keras
     import tensorflow  # noqa: F401
 
