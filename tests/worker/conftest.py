@@ -1,4 +1,4 @@
-"""Runs commands. The shared worker of the session answers their questions."""
+"""Runs commands whose questions the session's shared worker answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ Act = Callable[[Any], Awaitable[Any]]
 
 @pytest.fixture
 def with_shared(worker: Worker) -> Callable[[Act], Any]:
-    """Replace a command's `with_lab`, so that it starts no worker of its own."""
+    """Replace a command's `with_lab`, so that the command starts no worker."""
 
     async def send(request: Request) -> None:
         worker.send(request)

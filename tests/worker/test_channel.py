@@ -41,7 +41,7 @@ def test_printed_text_does_not_reach_the_protocol():
         "channel.send(e.Log(text='an event'))\n"
         "assert sys.stdin.read() == ''\n"
     )
-    # Keep the worker's standard input open: at its end of file, the worker exits.
+    # Keep the worker's standard input open, because the worker exits at its end of file.
     with start(code) as process:
         out, err = process.stdout.read(), process.stderr.read()
     assert e.decode(out) == e.Log(text="an event")
@@ -58,9 +58,7 @@ def test_a_worker_ends_when_its_reader_closes():
 
 
 def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
-    """The self-test runs workers inside its own worker in this way, to compare fresh processes with forked
-    ones.
-    """
+    """The self-test runs workers inside its own worker to compare fresh processes with forked ones."""
     monkeypatch.setenv("TUILAB_MARK", "given by the runner")
     inner = (
         "import subprocess\n"
@@ -109,8 +107,7 @@ def test_a_run_marked_to_be_kept_finishes_without_a_reader(tmp_path, store):
     process.stderr.close()
     assert collect(store, tmp_path) == Found(finished=("r1",))
     assert store.runs()[0].status == "ok"
-    # The run was read from the start of its file, so it includes the events that no process read from the
-    # pipe.
+    # The run was read from its file, so it includes the events that no process read from the pipe.
     assert store.state("r1").rounds == 20
     assert not list(tmp_path.glob("r1*"))
 
@@ -172,7 +169,7 @@ def test_a_detached_run_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
     while not part.exists() or part.read_bytes().count(b'"round"') < 2:
         time.sleep(0.01)
     before = collect(store, folder(tmp_path))
-    # A worker normally has its own process group, but this one shares the test's, so signal only the process.
+    # This worker shares the test's process group, so signal only the process.
     process.terminate()
     process.wait(timeout=10)
     process.stderr.close()

@@ -52,7 +52,7 @@ Path("/proc/self/clear_refs").write_text("5")
 net(**{name: x})
 print(resident("VmHWM") - before)
 """
-"""Code that prints the additional peak memory that a call of a SavedModel takes, in bytes."""
+"""Prints the additional peak memory in bytes that a call of a SavedModel takes."""
 
 MAKE = """
 import keras
@@ -360,7 +360,7 @@ def test_damaged_folders_and_data_are_refused_in_a_sentence(worker, models, tmp_
 
 
 class Leaves:
-    """An object that writes a file when it is unpickled."""
+    """Writes a file when it is unpickled."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -424,7 +424,7 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     net.export(str(tmp_path / "graph"), verbose=False)
     workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
-    # Use a fresh process. Memory freed by earlier tests would hide the memory that the call takes.
+    # A fresh process, because memory that earlier tests freed would hide the memory that the call takes.
     ran = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path / "graph")], capture_output=True, text=True, check=True
     )
@@ -475,8 +475,8 @@ np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
 
 
 def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
-    """This also holds for the second step, which depends on how the first step changed the weights and the
-    state of Adam.
+    """Includes the second step, which depends on how the first step changed the weights and the state of
+    Adam.
     """
     (tmp_path / "capture.py").write_text(CAPTURE)
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -505,5 +505,4 @@ def arm_build(tf, workload, **given):
 
 
 class Silent:
-    def send(self, *events):
-        """Discard events."""
+    def send(self, *events): ...

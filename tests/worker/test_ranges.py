@@ -1,4 +1,4 @@
-"""Tests how the valid ranges of a call's inputs are inferred from its graph."""
+"""The valid ranges of a call's inputs, inferred from its graph."""
 
 from pathlib import Path
 from typing import Any

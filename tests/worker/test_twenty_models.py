@@ -29,8 +29,8 @@ from tuilab.workloads.base import Unavailable
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 TOUCH = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1.0, rounds=3, limit_s=1.0)
 XLA_RTOL = 2e-3
-"""Relative tolerance for XLA, which orders sums differently. On a CPU, eager and graph calls give exactly the
-model's own bits.
+"""Relative tolerance for XLA, which orders sums differently. On a CPU, eager and graph calls give exactly
+the model's own bits.
 """
 
 EACH = [
@@ -39,8 +39,7 @@ EACH = [
 
 
 class _Silent:
-    def send(self, *events: object) -> None:
-        """Discard events."""
+    def send(self, *events: object) -> None: ...
 
 
 def saved(tf: Any, name: str, folder: Path) -> tuple[Made, str, Opening]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 Save = Callable[[Any, Path], Path]
-"""A function that takes TensorFlow and an empty folder, creates the model and returns the file, or the folder
-of its graph.
+"""A function that takes TensorFlow and an empty folder, creates the model, and returns the file, or the
+folder of its graph.
 """
 
 SCALE = """
@@ -30,8 +30,8 @@ class Made:
     """A model and the expected results.
 
     parameters: its sliders except the dtype. lacks: what cannot run (a mode, a mode of a variant, a variant
-    in a precision), with a word from the reason. trains: it has a training step. signature: appended to the
-    folder's name. small: it is quick to measure.
+    in a precision), with a word from the reason. trains: True if it has a training step. signature: appended
+    to the folder's name. small: True if it is quick to measure.
     """
 
     save: Save

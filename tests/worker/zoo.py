@@ -1,7 +1,7 @@
 """Thirty kinds of model files that the module `twenty` lacks. tuilab must measure each file, or reject it
 with a message.
 
-  python -m tests.worker.zoo FOLDER
+python -m tests.worker.zoo FOLDER
 
 writes them. `tests/worker/keras_2` contains files written by Keras 2, and the script that wrote them.
 """

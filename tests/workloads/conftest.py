@@ -18,8 +18,6 @@ from tuilab.workloads.base import Case
 
 
 class Ears:
-    """A channel that records events."""
-
     def __init__(self) -> None:
         self.events: list[Event] = []
 
@@ -36,7 +34,6 @@ class Made:
     ears: Ears = field(default_factory=Ears)
 
     def call(self) -> Any:
-        """Call the case once inside its scope."""
         with self.case.scope():
             return self.case.call()
 

@@ -1,5 +1,5 @@
-"""Measures how much memory arms really take. Run as a program, this file prints the declared and the measured
-bytes of each case.
+"""Measures how much memory arms really take. Run as a program, this file prints the declared and the
+measured bytes of each case.
 """
 
 import gc
@@ -53,7 +53,7 @@ def peak(name, variant, mode, given):
 if __name__ == "__main__":
     tf.linalg.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
     start = psutil.Process().memory_info().rss
-    # Freed memory may not be returned to the system, so the cases are ordered by size.
+    # The cases are ordered by size, because the system may not get freed memory back.
     for case in json.loads(sys.argv[1]):
         declared, seen = peak(*case)
         print(json.dumps([declared, seen - start]), flush=True)

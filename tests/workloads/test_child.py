@@ -13,7 +13,7 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """Return the processes that started after the test began, because other tests in the session have
+    """Return the processes that started after the test began, because other tests of the session have
     processes too.
     """
     before = set(psutil.Process().children())
@@ -73,7 +73,7 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     def used(enough=None):
         """Return the processor seconds that the rival uses in 0.4 s.
 
-        If `enough` is given, wait until the rival has used `enough` seconds.
+        enough: first wait until the rival has used this many seconds.
         """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:

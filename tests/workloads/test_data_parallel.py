@@ -1,4 +1,6 @@
-"""Data-parallel training: the results are the same as on one device, and the work is on the right devices."""
+"""Data-parallel training: the results are the same as on one device, and the work is on the right
+devices.
+"""
 
 import pytest
 

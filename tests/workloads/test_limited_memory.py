@@ -1,4 +1,4 @@
-"""Tests what the arm with limited GPU memory reports."""
+"""The report of the arm with limited GPU memory."""
 
 from types import SimpleNamespace
 

@@ -154,7 +154,7 @@ def declare(worker, file, *shapes):
 
 
 def measured(worker, file, *shapes, chosen=ONE):
-    """Return the arms of a run, by mode, and the declaration. chosen: the modes and devices."""
+    """Return a run's arms by mode or device, and the declaration. chosen: the modes and devices."""
     declared, opening = declare(worker, file, *shapes)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

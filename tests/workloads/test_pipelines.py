@@ -102,8 +102,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
 def test_the_host_cost_grows_as_requested_and_changes_no_image(tf):
     assert burn.burn(tf, 0) is None
     small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
-    # The time per byte depends on the load of the machine. The number of inflated bytes depends only on the
-    # request.
+    # The time per byte depends on the machine's load, but the number of inflated bytes only on the request.
     assert 0 < 2 * int(small.inflated) < int(large.inflated)
     assert 0 < small.cost_s < large.cost_s
     image = tf.random.uniform((4, 4, 3))
@@ -121,7 +120,7 @@ def test_the_host_cost_is_work_that_the_optimiser_does_not_drop(make):
 
 @pytest.fixture
 def counted(tf, monkeypatch):
-    """Return the number of images mapped and of batches drawn so far."""
+    """Count the images mapped and the batches drawn so far."""
     mapped, drawn = [0], [0]
 
     def count(image):

@@ -1,6 +1,4 @@
-"""The shipped presets: every example in the documents has one, and every preset runs on a host
-without a GPU.
-"""
+"""Every example in the documents has a bundled preset, and every preset runs on a host without a GPU."""
 
 import uuid
 
@@ -69,7 +67,7 @@ OBSERVED = {
 
 
 ALIKE = {
-    # The preset mixed-precision, which runs by default, also trains.
+    # the preset mixed-precision, which runs by default, also trains
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are also input pipelines
@@ -131,7 +129,7 @@ def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH,
 
 
 def cpus_decide(claim: Claim) -> bool:
-    """Return whether measurements on the CPU alone can decide a claim."""
+    """Return True if measurements on the CPU alone can decide a claim."""
     when = claim.when
     return isinstance(when, Faster) and not any(arm.device.startswith("GPU") for arm in (when.a, when.b))
 

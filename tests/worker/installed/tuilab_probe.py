@@ -57,14 +57,12 @@ class Broken(ValueError):
 
 
 def spin(seconds: float) -> None:
-    """Busy-wait for `seconds` seconds."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
 
 
 def build(b: Build) -> Case:
-    """Build a case that behaves as its variant says."""
     tf, variant = b.tf, b.arm.variant
     if variant == "refuses":
         raise Unavailable("it does not feel like it")
@@ -86,12 +84,11 @@ def build(b: Build) -> Case:
 
 
 def scope(tf: Any, device: str) -> Callable[[], Any]:
-    """Return a device scope."""
     return lambda: tf.device(device)
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the memory that the workload claims to need."""
+    """Return the bytes of memory that the workload claims to need."""
     return int(values["memory"]) * 10**6
 
 

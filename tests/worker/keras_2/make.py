@@ -1,5 +1,5 @@
-"""Writes the model files of this folder with Keras 2, from the package `tf_keras`, which the tests themselves
-do not need.
+"""Writes the model files of this folder with Keras 2, from the package `tf_keras`, which the tests
+themselves do not need.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Runs the engine without TensorFlow, with arms of known speed and a clock that advances only during calls."""
+"""Runs the engine without TensorFlow, with arms of known speed and a clock that advances only during
+calls.
+"""
 
 import random
 from collections.abc import Callable
@@ -32,8 +34,6 @@ class Clock:
 
 
 class Channel:
-    """Records the events that the engine sends, and their times."""
-
     def __init__(self, clock: Clock) -> None:
         self.events: list[Event] = []
         self.times: list[float] = []
@@ -48,7 +48,7 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: takes the clock, and returns the seconds of the canary's
+    """A bench with simulated time. song_s: from the clock, returns the seconds of the canary's
     computation.
     """
 
@@ -74,7 +74,6 @@ class Simulation:
 
     @property
     def now(self) -> float:
-        """Return seconds since the clock started."""
         return self.clock.ns * 1e-9
 
     def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
@@ -86,6 +85,6 @@ class Simulation:
 
 
 def noisy(seconds: float, spread: float, seed: int = 0) -> Callable[[], float]:
-    """Return seconds with a log-normal distribution around a median."""
+    """Return a function that returns log-normally distributed seconds around a median."""
     rng = random.Random(seed)
     return lambda: seconds * 2.718281828 ** rng.gauss(0.0, spread)

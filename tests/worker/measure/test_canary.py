@@ -1,4 +1,4 @@
-"""The canary distinguishes a machine whose speed changed from a machine that was only interrupted."""
+"""The canary tells a machine whose speed changed from a machine that was only interrupted."""
 
 from collections.abc import Callable, Iterator
 

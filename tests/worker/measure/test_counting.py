@@ -199,7 +199,7 @@ def elementwise(tf: Any) -> Any:
 
 N, LSTM_STEP, GRU_STEP = 64**3, 2 * 32 * (32 + 64) * 256, 2 * 32 * (32 + 64) * 192 + 32 * 64 * 18
 # Each row: FLOP as a graph, FLOP of the eager ops (None: equal), bytes accessed (None: not stated). To find
-# the shapes, Keras runs a cell one more time than there are steps; a graph omits that extra run.
+# the shapes, Keras runs a cell once more than there are steps; a graph omits that extra run.
 TRUTHS: dict[Program, tuple[float, float | None, float | None]] = {
     lstm: (20 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 21 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 4 * (32 * 20 * 32 + 32 * 64 + (32 + 64 + 1) * 256)),
     gru: (20 * GRU_STEP, 21 * GRU_STEP, 4 * (32 * 20 * (32 + 64) + (32 + 64 + 2) * 192)),
@@ -268,7 +268,7 @@ def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
 
 
 def test_the_work_of_a_model_is_split_by_layer(tf: Any) -> None:
-    """The bytes of a layer are those of its inputs, its weights, and the outputs that the next layer uses."""
+    """A layer's bytes are those of its inputs, its weights, and the outputs that the next layer uses."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [

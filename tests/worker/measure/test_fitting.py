@@ -15,7 +15,7 @@ def test_a_straight_line_is_extended() -> None:
 
 
 def test_copies_of_weights_at_small_batches_do_not_flatten_the_line() -> None:
-    """Uses the measured peaks of a layer with 16 MiB of weights. Its call takes 24 KiB per example, so 6,034
+    """The peaks were measured with a layer of 16 MiB of weights. Its call takes 24 KiB per example, so 6,034
     examples fit.
     """
     tried = [
@@ -26,7 +26,7 @@ def test_copies_of_weights_at_small_batches_do_not_flatten_the_line() -> None:
 
 
 def test_a_chunk_larger_than_its_tensor_does_not_steepen_the_line() -> None:
-    """Uses the measured peaks of a convolution. Its call takes 320 KiB per example."""
+    """The peaks were measured with a convolution. Its call takes 320 KiB per example."""
     tried = [
         Tried(32, 10_496_512, 2_107_648),
         Tried(128, 41_953_792, 8_399_104),

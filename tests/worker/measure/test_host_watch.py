@@ -1,4 +1,4 @@
-"""The use of the processors by other processes is reported for each window, from the kernel's counters."""
+"""The kernel's counters give other processes' use of the processors for each window."""
 
 import pytest
 
@@ -7,8 +7,6 @@ from tuilab.worker.measure.interference import Counters, HostWatch
 
 
 class Host:
-    """Counters of a machine. Other processes use `others` processors, and this process uses one."""
-
     def __init__(self) -> None:
         self.at = self.busy_s = 0.0
 

@@ -57,7 +57,7 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""The time set for a phase. The phase never takes less time, but on a busy machine it may take more."""
+"""The time set for a phase. The phase never takes less, but may take more on a busy machine."""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
@@ -104,7 +104,7 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
 
 
 def _as_set(account: Account, name: str) -> bool:
-    """Return whether the phase is within 10% of its set time."""
+    """Return True if the phase is within 10% of its set time."""
     if name not in SET_S:
         return True
     return abs(account.seconds(TRUTHS[name][1]) / SET_S[name] - 1) <= 0.1

@@ -1,5 +1,5 @@
-"""In graphs with the op names of Keras and TensorFlow, each op is assigned to its layer. The work of each
-layer equals a count by hand.
+"""Each op of a graph with Keras' and TensorFlow's op names belongs to its layer. Each layer's work equals a
+count by hand.
 """
 
 from typing import Any
@@ -49,7 +49,7 @@ def test_work_is_assigned_to_its_layer_for_each_call(tf, net):
     assert layers["dense_1"].work.flop == 2 * product
     assert layers["inner/dense"].work.flop == 2 * BATCH * WIDTH * 8 + BATCH * 8
     assert (layers["inner/relu"].kind, layers["inner/relu"].work.flop) == ("ReLU", BATCH * 8)
-    # The bytes of the layer's weights, its input and its output.
+    # the bytes of the layer's weights, its input and its output
     assert layers["dense"].work.bytes == 4 * (WIDTH * WIDTH + WIDTH + 2 * BATCH * WIDTH)
     assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
 
@@ -168,7 +168,7 @@ def test_products_match_the_published_counts(tf, name, published):
 
 
 def test_an_encoder_matches_the_count_by_hand(tf):
-    """Counts, per token and layer, four projections, the scores and their sum, and the products up and down."""
+    """Per token and layer: four projections, the scores and their sum, and the products up and down."""
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))
     for _ in range(depth):

@@ -1,4 +1,6 @@
-"""The parts of a call's time: Python's own time, a device that the profiler cannot see, and unprofiled calls."""
+"""The parts of a call's time: Python's own time, a device that the profiler cannot see, and unprofiled
+calls.
+"""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs of a real worker, through the protocol. Two logical CPUs replace two devices."""
+"""Runs of a real worker, through the protocol. Two logical CPUs stand for two devices."""
 
 import time
 import uuid
@@ -39,7 +39,7 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 @pytest.fixture(scope="module")
 def full(worker: Worker) -> tuple[list[Event], RunState]:
-    """Make one run with every pass. The tests that inspect it share it."""
+    """Make one run with every pass, for the tests that inspect it."""
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
@@ -209,7 +209,9 @@ def test_a_wrong_parameter_is_named(worker: Worker) -> None:
 
 
 def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
-    """Watch a run, and request a stop once. Afterwards, the returned list contains the time of the request."""
+    """Watch a run, and request a stop once. Afterwards, the returned list contains the time of the
+    request.
+    """
     times: list[float] = []
 
     def watch(event: Event) -> None:

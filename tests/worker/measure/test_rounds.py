@@ -1,4 +1,6 @@
-"""Rounds of simulated arms: order, stopping, fairness to slow arms, the canary, failures and cancellation."""
+"""Rounds of simulated arms: order, stopping, fairness to slow arms, the canary, failures and
+cancellation.
+"""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""User code that does not compute what it claims is reported, but correct code is not."""
+"""User code that does not compute what it claims is reported; correct code is not."""
 
 import pytest
 

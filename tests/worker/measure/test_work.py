@@ -253,8 +253,8 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """The start of a call, if measured while the machine is slow, may take longer than a whole call while it
-    is fast.
+    """Measured while the machine is slow, the start of a call may take longer than a whole call while it is
+    fast.
     """
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}

@@ -14,9 +14,7 @@ def _busy(ms):
 
 
 def _source(ms, ahead=0):
-    """Return a dataset. Producing an element takes `ms` milliseconds of sleep, and `ahead` elements are
-    prefetched.
-    """
+    """Return a dataset that sleeps `ms` milliseconds per element and prefetches `ahead` elements."""
     made = tf.data.Dataset.range(10**9).map(lambda i: tf.numpy_function(_slept(ms), [i], tf.float32))
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False
@@ -215,7 +213,7 @@ def small_products():
 
 
 def input_ahead_of_product():
-    """Return a matrix product whose input arrives more slowly than the kernel runs, so that each call
-    waits.
+    """Return a matrix product whose input arrives more slowly than the kernel runs, so that each
+    call waits.
     """
     return lambda v: tf.fill((64,), v) * 2.0, _source(20, ahead=2)

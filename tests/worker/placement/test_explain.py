@@ -74,8 +74,8 @@ def ask_op(worker: Worker, op: str, dtype: str = "") -> OpExplanation:
 
 
 def registered(tf: Any, op: str, dtype: str) -> tuple[bool, dict[str, bool]]:
-    """Return whether the op accepts the dtype, and the devices that have a kernel for it, according to
-    TensorFlow's own listing.
+    """Return whether the op accepts the dtype, and which devices have a kernel for it, from TensorFlow's own
+    listing.
     """
     from tensorflow.python.framework import kernels, op_def_registry
 

@@ -25,7 +25,7 @@ Seen = Callable[..., Observation]
 
 @pytest.fixture
 def seen(tf: Any) -> Seen:
-    """Observe a call that has run once before, on two logical CPUs."""
+    """Return a function that observes a call, which has run once before, on two logical CPUs."""
     context: Any = SimpleNamespace(tf=tf, machine=machine(gpu=False))
 
     def observed(call: Callable[[], Any], device: str = "CPU:0", **case: Any) -> Observation:
@@ -90,7 +90,7 @@ def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Se
 
 
 def test_a_fused_op_is_still_the_op_that_does_the_work(seen: Seen, tf: Any) -> None:
-    """The log shows the optimised op, but a document's statements about the original op still apply."""
+    """The log shows the optimized op, but a document's statements about the original op still apply."""
     bias, kernel = tf.ones((SIDE,)), tf.random.normal((3, 3, 4, SIDE))
     products = {
         "MatMul": (lambda x: tf.matmul(x, x), (SIDE, SIDE)),
@@ -180,7 +180,9 @@ def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) ->
 
 
 def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, tf: Any) -> None:
-    """Covers a gradient through a function with an XLA program, and a function that is called three times."""
+    """Covers a gradient through a function with an XLA program, and a function that is called three
+    times.
+    """
     inner = tf.function(lambda x: tf.sin(x) * 2.0, jit_compile=True)
     outer, power = tf.function(lambda x: inner(x) + 1.0), tf.function(lambda x: tf.exp(x))
     x = tf.ones((4,))
@@ -199,8 +201,8 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """The device scope in which the data set is created has no effect; only an op that itself requests a
-    device runs elsewhere.
+    """The device scope around the dataset's creation has no effect; only an op that itself requests a device
+    runs elsewhere.
     """
 
     def mapped(number: Any) -> Any:
