@@ -25,12 +25,11 @@ class Done(NamedTuple):
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
-    """Return the environment of a fresh account. data: the folder for data and settings."""
+    """Return the environment variables of a fresh account. data: the folder for data and settings."""
     return {**os.environ, "TUILAB_DATA": knowing(data), "XDG_CONFIG_HOME": str(data), **more}
 
 
 def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
-    """Start the command in a separate process, and do not wait for its end."""
     how = {"env": environment(data), **how}
     return subprocess.Popen(
         [*TUILAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
@@ -38,7 +37,7 @@ def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
 
 
 def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
-    """Run the command in a separate process to its end."""
+    """Run the command in a separate process until it ends."""
     process = begun(data, *words, **how)
     try:
         out, err = process.communicate(timeout=seconds)
@@ -56,7 +55,9 @@ class Stream(io.TextIOWrapper):
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which avoids starting Python. Only for commands that need no worker."""
+    """Run the command in this process, which is faster than starting Python. Only for commands that need no
+    worker.
+    """
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):

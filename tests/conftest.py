@@ -1,4 +1,4 @@
-"""Shared fixtures: a real TensorFlow worker, started once for all tests that request it, and others."""
+"""Shared fixtures, such as a real TensorFlow worker, which starts once for all tests that use it."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
 from tuilab.observer.tuilab_observer.start import Finder
 
-# This folder contains an installed package with a workload, `probe`, as an entry point.
+# This folder contains an installed package whose entry point is a workload, `probe`.
 INSTALLED = Path(__file__).parent / "worker" / "installed"
 START_S, ANSWER_S = 120.0, 120.0
 TESTS = Path(__file__).parent
@@ -63,25 +63,25 @@ SLOW = (
     "profile/test_recorded",
     "workloads/test_memory_figures",
 )
-"""Folders and files with tests that start programs, or that take long because of many cases or screens."""
+"""Folders and files whose tests are slow: they start programs, or have many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "newcomer", "tf", "worker"}
 """Fixtures that start TensorFlow; `newcomer` (tests/journeys) also installs the wheel."""
 
-# Screens and texts that include a time must not depend on the time zone in which the tests run.
+# Screens and texts with a time must not depend on the local time zone.
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-# Without this, programs that tests start would compile TensorFlow and Textual each time, which takes 7 s of a
-# processor instead of 3 s. If the environment forbids writing bytecode next to the sources, it goes to the
-# user's cache.
+# Without this, programs that tests start would compile TensorFlow and Textual each time, taking 7 s of a
+# processor instead of 3 s. If the environment forbids bytecode next to the sources, it goes to the user's
+# cache.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(platformdirs.user_cache_path("tuilab") / "pycache")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# A deadline is an absolute time limit, which a busy machine exceeds. The examples are always the same, so
-# that only a change of the code can make a test fail; `--hypothesis-profile=exploring` tries new examples.
+# No deadline, because a busy machine exceeds any time limit. The examples are always the same, so that only
+# a change of the code can make a test fail; `--hypothesis-profile=exploring` tries new examples.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
@@ -130,7 +130,7 @@ def signals_as_in_a_terminal() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Remove the bytecode of temporary files, including those of AutoGraph."""
+    """Remove the bytecode of temporary files, including AutoGraph's."""
     yield
     if sys.pycache_prefix:
         shutil.rmtree(sys.pycache_prefix + str(tmp_path_factory.getbasetemp()), ignore_errors=True)
@@ -139,9 +139,9 @@ def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 class Worker:
-    """A worker process controlled by JSON lines, blocking.
+    """A worker process that the tests control with JSON lines. Its methods block.
 
-    cpus: number of logical CPUs that stand for devices. environment: further environment variables.
+    cpus: number of logical CPUs that stand for devices. environment: additional environment variables.
     """
 
     machine: Machine
@@ -185,8 +185,8 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process confined to that scope, or back to the unconfined process, as a
-        supervisor would.
+        """Switch to a worker process that is confined to the scope, or back to the unconfined one, as the
+        lab does.
         """
         if self._scope:
             self.close()
@@ -199,7 +199,7 @@ class Worker:
             self._start({requests.CONFINE: scope, "TUILAB_TESTS_FORKED": forked})
 
     def send(self, request: requests.Request) -> None:
-        """Send one request to a process with the required confinement."""
+        """Send a request to a process with the confinement that the request requires."""
         scope = requests.confined_to(request)
         plain = isinstance(request, requests.Declare | requests.Measure)
         if scope != self._scope and (scope or plain):
@@ -211,7 +211,7 @@ class Worker:
     def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
         """Return the next event.
 
-        Fails the test if none arrives (TimeoutError if `patient`) or if the worker has ended.
+        Fails the test if none arrives (raises TimeoutError if `patient`) or if the worker has ended.
         """
         try:
             line = self._lines.get(timeout=timeout)
@@ -226,8 +226,8 @@ class Worker:
     def measure(
         self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
     ) -> list[Event]:
-        """Run a request to its end and return its events. watch: called with each event as it arrives; it may
-        send requests.
+        """Run a request to its end and return its events. watch: called with each event; it may send
+        requests.
         """
         self.send(request)
         seen: list[Event] = []
@@ -242,7 +242,9 @@ class Worker:
                 return seen
 
     def ask(self, kind: str, body: msgspec.Struct | dict[str, object] | None = None) -> list[events.Answer]:
-        """Send a question and return its answers in order. Fails the test if the worker rejects it."""
+        """Send a question and return its answers in order. Fails the test if the worker rejects the
+        question.
+        """
         identity = uuid.uuid4().hex
         raw = msgspec.Raw(msgspec.json.encode(body if body is not None else {}))
         self.send(requests.Ask(id=identity, kind=kind, body=raw))
@@ -257,12 +259,10 @@ class Worker:
                     return answers
 
     def end(self) -> None:
-        """End all its processes."""
         self._confine("")
         self.close()
 
     def close(self) -> None:
-        """Close the connection, as a client does when it exits."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -273,7 +273,7 @@ class Worker:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--tier`, which selects tests by cost, and `--long`, which adds the tests marked `long`."""
+    """Add `--tier`, which selects tests by cost, and `--long`, which adds tests marked `long`."""
     parser.addoption(
         "--tier",
         choices=("quick", "rest", "all"),
@@ -284,9 +284,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark slow tests and those that start TensorFlow; deselect other tiers and the long tests.
+    """Mark tests that are slow or start TensorFlow; deselect other tiers and long tests.
 
-    With `--snapshot-update`, also deselect the tests without snapshots.
+    With `--snapshot-update`, also deselect tests without snapshots.
     """
     for item in items:
         slow = item.nodeid.removeprefix("tests/").startswith(SLOW) or item.get_closest_marker("real_worker")
@@ -308,13 +308,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def quick(item: pytest.Item) -> bool:
-    """Return whether the README's test command runs the test."""
+    """Return True if the README's test command runs the test."""
     always = item.get_closest_marker("smoke") or item.nodeid.startswith("tests/worker/measure/")
     return bool(always) or not item.get_closest_marker("slow")
 
 
 def fold(seen: list[Event]) -> RunState:
-    """Return the state that results from a run's events."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -346,8 +345,8 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """Yield the shared worker, started as for a user. A test must wait for the end of its requests, so that
-    the worker is idle afterwards.
+    """Yield the shared worker, started as for a user. A test must wait for the end of its requests, because
+    the next test needs an idle worker.
     """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker
@@ -356,8 +355,8 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
-    """Return the environment variables with which a process sees emulated GPUs (`build.environment`). Skips
-    if unavailable.
+    """Return a function that returns the environment variables for emulated GPUs (`build.environment`).
+    Skips the test if they are unavailable.
     """
     try:
         build.environment()

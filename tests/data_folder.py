@@ -1,4 +1,6 @@
-"""Data shared by the test processes of a session: the machine's roofs, and results that are produced once."""
+"""Data that the test processes of a session share: the machine's roofs, and results that are
+computed once.
+"""
 
 import fcntl
 import os
@@ -8,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 MACHINES = "TUILAB_TESTS_MACHINES"
-"""Environment variable with the path of the folder in which this session's tests share the measured roofs."""
+"""Environment variable with the path of the folder for the roofs that this session's tests share."""
 
 
 def knowing(folder: Path) -> str:
-    """Create a data folder for TUILAB_DATA that contains the roofs shared by the tests of this session.
+    """Create a data folder for TUILAB_DATA that contains the session's shared roofs.
 
-    The first run in a data folder measures the machine's roofs, which takes longer than the run of most
-    tests. Outside a test session, folders are independent.
+    The first run in a data folder measures the machine's roofs, which takes longer than most tests. Outside
+    a test session, nothing is shared.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if MACHINES in os.environ and not (folder / "machines").exists():
@@ -24,7 +26,9 @@ def knowing(folder: Path) -> str:
 
 
 def once(name: str, make: Callable[[Path], dict[str, str]]) -> dict[str, str]:
-    """Return the result of `make` in the first process of this session; other processes wait for it."""
+    """Return the result of `make`, which only the first process of this session calls; the others wait for
+    it.
+    """
     folder = Path(os.environ[MACHINES]).parent / name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:

@@ -34,7 +34,7 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """Return the start of a run, with one arm if the caller names none. about: values of its fields."""
+    """Return the start of a run, with one arm by default. about: values of its fields."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -43,7 +43,7 @@ def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
 
 
 def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int = 0) -> list[e.Round]:
-    """Return `count` rounds in which each arm takes `seconds` per call. There are ten rounds per second."""
+    """Return `count` rounds, ten per second, in which each arm takes `seconds` per call."""
     blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
     return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
 
@@ -86,7 +86,7 @@ def account(total_s: float | None = None, halves: dict[str, float] | None = None
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    """Return `count` noisy rounds of the three modes. The order of the modes varies between the rounds."""
+    """Return `count` noisy rounds of the three modes, whose order varies between rounds."""
     rng, out = random.Random(seed), []
     for index in range(count):
         blocks = tuple(

@@ -31,7 +31,6 @@ def begun(
     axes: Sequence[Axis] = (),
     samples: int = 256,
 ) -> RunState:
-    """Return a started run. sizes: the sizes of a sweep along `samples`."""
     points: Sequence[e.Point] = [e.Point(i, {"samples": x}) for i, x in enumerate(sizes)] or [e.Point(0)]
     if len(axes) == 2:
         grid = [(x, y) for y in axes[1].values for x in axes[0].values]
@@ -45,7 +44,7 @@ def begun(
 def measure(
     state: RunState, costs: Mapping[Arm, Cost], rounds: int = 20, spread: float = 0.01, seed: int = 1
 ) -> RunState:
-    """Add rounds to a run. At each point, an arm takes the time that its cost function gives for `samples`."""
+    """Add rounds to a run. costs: for each arm, a function from `samples` to seconds per call."""
     draw = random.Random(seed)
     for _ in range(rounds):
         blocks = []

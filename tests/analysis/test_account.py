@@ -1,4 +1,4 @@
-"""An account splits a call's time into parts that add up. Each part states how it was measured, or counts as
+"""An account splits a call's time into parts that add up. Each part names its source, or counts as
 unknown.
 """
 
@@ -54,13 +54,12 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # Recording 40 events costs less than the difference. The remainder must come from a change in the
-    # machine's speed, which affects all parts.
+    # Rounds differ by more than the 40 recorded events could cost. The rest is a change of the machine's
+    # speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 
 def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
-    """Copies of 4 ms were reported as 7.7 ms because the unprofiled calls ran on a busy machine."""
     calls = [{"copy_in": 4.5e-3, "compute": 4e-3, "dispatch": 1.5e-3}] * 3
     timed = {"copy_in": 4e-3, "compute": 4e-3}
     busy = of_profile(calls, 20e-3, on_device=timed)
@@ -68,19 +67,19 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert busy.seconds("dispatch") == pytest.approx(3e-3) and busy.seconds("not_known") == pytest.approx(
         8e-3
     )
-    # The excess in the host's parts comes from the profiler, or from a stall while the profile was made.
+    # The host's excess comes from the profiler, or from a stall during the profile.
     quick = of_profile(calls, 9e-3, on_device=timed)
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
     assert quick.not_known == 0 and quick.total_s == pytest.approx(9e-3)
-    # A call that takes less time than the device's profiled time shows that the device was slower in the
-    # profile, so all parts are scaled.
+    # If a whole call takes less than the device's profiled time, the device was slower in the profile, so
+    # all parts are scaled.
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """An emulated kernel of 0.5 ms waited for a processor, which would make the mean profiled call longer
-    than an unprofiled call.
+    """An emulated kernel of 0.5 ms waited for a processor, so the mean profiled call was longer than an
+    unprofiled one.
     """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
     found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})

@@ -1,4 +1,4 @@
-"""Several runs in one table, and the line that describes a run in a list."""
+"""Tables of several runs, and the line that describes a run in a list."""
 
 import re
 
@@ -84,7 +84,6 @@ def test_runs_without_a_common_arm_compare_arms_that_differ_in_their_device():
 
 
 def swept(*sizes: int, scale: float = 1.0, seed: int = 1) -> RunState:
-    """Return a sweep of two arms over these sizes. Twice the size takes twice the time."""
     state = begun([GRAPH, XLA], sizes=sizes)
     return finish(measure(state, {GRAPH: lambda n: 1e-7 * n * scale, XLA: lambda n: 1e-8 * n}, seed=seed))
 

@@ -54,8 +54,8 @@ def test_the_answer_names_the_fastest_arm_and_the_other_device_with_its_copies()
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
 def test_no_arm_is_called_faster_if_the_rounds_contradict_the_medians(other) -> None:
-    # Most rounds of the graph take 1 ms, but some take 2 ms. So its median is lower than eager's, but on
-    # average its rounds are slower.
+    # Most of the graph's rounds take 1 ms, but some take 2 ms. Its median is lower than eager's, but its
+    # mean is higher.
     state = begun([GRAPH, other])
     for index in range(60):
         blocks = (
@@ -150,9 +150,7 @@ def test_noise_too_wide_to_show_equality_is_reported() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """850 ms against 5 ms is more than noise, but a single round does not show how much of the difference is
-    noise.
-    """
+    """One round each cannot show how much of the difference between 850 ms and 5 ms is noise."""
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
@@ -239,7 +237,7 @@ def test_a_single_arm_of_a_sweep_is_reported_at_both_ends_and_at_the_run_size(ow
 
 
 def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
-    """The fastest arm at the smallest size is not the fastest arm at the largest size."""
+    """The arm that wins at the smallest size loses at the largest."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
     measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
@@ -333,8 +331,8 @@ def test_a_time_of_zero_is_not_a_figure() -> None:
 
 
 def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
-    """In busy rounds, the arms are nearly equal. Just over half of the rounds are busy, so they determine the
-    medians.
+    """In just over half of the rounds the machine is busy and the arms are nearly equal, so these rounds
+    determine the medians.
     """
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
@@ -370,7 +368,6 @@ def test_figures_follow_the_order_of_their_names() -> None:
 
 
 def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -> RunState:
-    """Add rounds in which each variant's arm takes the time that its function returns for the round."""
     for index in range(rounds):
         blocks = tuple(
             e.Block(arm, 0, 1, by_arm[known.arm.variant](index)) for arm, known in state.arms.items()
@@ -382,7 +379,7 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return a function that gives times around this median. They vary by this share, in a cycle of four
+    """Return a function that gives times around this median, varying by the share `swing` in a cycle of four
     rounds.
     """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])

@@ -6,7 +6,7 @@ from tuilab.model.result import PointArm, PointResult
 
 
 def swept(times):
-    """Return a sweep over batch sizes. seconds: each arm's time by batch size."""
+    """Return a sweep over batch sizes. times: for each batch size, the arms' seconds per call."""
     return [
         PointResult(
             {"batch": size},
@@ -41,7 +41,7 @@ def test_no_batch_pays_while_the_throughput_still_grows():
 
 
 def test_a_batch_does_not_pay_because_the_next_ones_lie_near_it():
-    """Between the batch sizes 58 and 64, the throughput still grows in proportion to the batch."""
+    """From batch size 58 to 64, the throughput still grows in proportion to the batch."""
     still = swept({50: [1e-3], 58: [1e-3], 64: [1e-3]})
     assert paying(still, "batch") is None and growing(still, "batch") == 64
     assert paying(swept({50: [1e-3], 58: [1.15e-3], 64: [1.27e-3]}), "batch") == 50

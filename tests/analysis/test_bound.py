@@ -1,4 +1,4 @@
-"""The shortest possible time of a call on a GPU that this machine does not have, and the sentences about it."""
+"""The minimum time of a call on a GPU that this machine does not have, and the sentences about it."""
 
 import math
 import re
@@ -30,7 +30,7 @@ class TestGpu:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
         found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
-        assert found.memory_s == pytest.approx(20e6 / 100e9)  # 1 MB of the 21 MB may be in the cache
+        assert found.memory_s == pytest.approx(20e6 / 100e9)
         assert found.seconds == pytest.approx(1e-3)
         copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
@@ -61,7 +61,7 @@ class TestGpu:
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
-        """Four equal products are four ops in an eager call, but a graph merges them into one op."""
+        """Four equal products are four ops in an eager call, but one op in a graph."""
         state = begun([EAGER, GRAPH, GPU_GRAPH])
         with_work(state, Work(flop=4.0), EAGER)
         with_work(state, Work(flop=1.0), GRAPH)
@@ -84,9 +84,6 @@ class TestGpu:
         ids=["a pipeline", "a library"],
     )
     def test_a_gpu_cannot_win_if_the_host_does_all_the_work(self, work: Work) -> None:
-        """The bound includes the time that the host took, even if its work was not counted. The copies are
-        small compared with the interval of this time.
-        """
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
         assert "A GPU cannot win" in answer(state)
@@ -151,7 +148,6 @@ class TestGpu:
         assert f"The best case on an H100 is unknown: {why}" in answer(state)
 
     def test_a_short_bound_is_unknown_until_the_host_is_measured(self) -> None:
-        """Without this host's launch cost, the bound of a small call would be below a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
@@ -316,7 +312,7 @@ class TestSweep:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-2 * n})
         for index, flop in enumerate((1e8, 1e13)):
-            # At the larger size, the launch cost is negligible.
+            # at this size, the launch cost is negligible
             for arm in (GRAPH, GPU_GRAPH):
                 work = Work(flop=flop, inputs=1e5, outputs=1e5)
                 state.apply(e.WorkKnown(run="r", arm=arm.id, point=index, work=work))
@@ -332,10 +328,10 @@ class TestSweep:
         assert sweep_bound(state, SHEETS["h100"]) is None
 
 
-# Programs whose best possible time on a GPU is known. Their kernels run in sequence, each limited by the peak
-# of its dtype or by the memory bandwidth, with no time lost in between.
+# Programs whose minimum time on a GPU is known. Their kernels run in sequence, each limited by the peak of
+# its dtype or by the memory bandwidth, without gaps.
 Kernel = tuple[str, float, float]
-"""A kernel's dtype, operations and bytes."""
+"""The dtype, number of operations, and bytes of a kernel."""
 SIDES = (64, 512, 4_096, 16_384)
 PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
     **{
@@ -362,7 +358,7 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Return the minimum seconds of the program on the GPU that the data sheet describes."""
+    """Return the program's minimum time in seconds on the GPU of the data sheet."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:
@@ -373,7 +369,7 @@ def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataShe
     begun = max(host[mode] * (len(kernels) if mode == "eager" else 1), launches * launch)
     if not copied:
         return max(begun, done)
-    # The device may compute while the host launches the other kernels; the results are copied last.
+    # The device computes while the host launches more kernels. Results are copied last.
     way_in, way_out = kernels[0][2] / 2 / sheet.link.value, kernels[-1][2] / 2 / sheet.link.value
     return max(begun, way_in + done) + way_out
 
@@ -383,7 +379,7 @@ def test_there_are_sixty_programs() -> None:
 
 
 def call_of(name: str) -> GpuCall:
-    """Return the call that the program makes, as input for the bound."""
+    """Return the program's call as input for the bound."""
     kernels, mode, copied = PROGRAMS[name]
     by_dtype: dict[str, float] = {}
     for dtype, flop, _ in kernels:
@@ -391,8 +387,7 @@ def call_of(name: str) -> GpuCall:
     work = Work(
         flop=sum(by_dtype.values()),
         by_dtype=by_dtype,
-        # Data passed between kernels may stay in a cache, so only the program's inputs and outputs certainly
-        # move.
+        # A cache may hold the data between kernels, so only the program's inputs and outputs certainly move.
         inputs=kernels[0][2] / 2,
         outputs=kernels[-1][2] / 2,
         kernels=len(kernels),
@@ -425,7 +420,7 @@ KINDS = {
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }
-"""Programs grouped by the kind of their work, as listed in docs/measuring.md."""
+"""Programs by kind of work, as listed in docs/measuring.md."""
 
 
 def test_the_table_of_bounds_in_the_papers_is_current() -> None:

@@ -1,4 +1,4 @@
-"""The badge shows the precision of a run, and in two words why its figures may be wrong."""
+"""The badge shows a run's precision, and in two words why its figures may be wrong."""
 
 import pytest
 

@@ -1,5 +1,3 @@
-"""Caveats that follow from the counters of a busy machine."""
-
 import pytest
 
 from tuilab.analysis.caveats import Pressure, contention

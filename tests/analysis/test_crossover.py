@@ -1,4 +1,4 @@
-"""The crossover in words, and the choice of the next size."""
+"""The crossover in words, and the choice of the next size to measure."""
 
 import math
 import random

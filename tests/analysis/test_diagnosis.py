@@ -1,4 +1,4 @@
-"""Each problem is reported with its numbers. Without a problem, nothing is reported."""
+"""Each problem is reported with its figures. Without a problem, nothing is reported."""
 
 import pytest
 
@@ -144,7 +144,7 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
 
 
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
-    """A graph would launch the single op in the same way."""
+    """A graph would launch a single op just as eager mode does."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
     phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
     (one,) = found(placed(state, XLA, e.Node("m", "MatMul", "CPU:0")), "dispatch-bound")
@@ -152,11 +152,11 @@ def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
 
 
 def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
-    """4% of 240 ms is too long to start one op, so another program must have used the processor."""
+    """Starting one op cannot take 4% of 240 ms, so another program must have used the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
         state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
         assert not found(placed(state, arm, e.Node("m", "MatMul", "CPU:0")), "launch-bound")
-    # A loop of data-dependent length may launch any number of kernels.
+    # A loop whose length depends on the data may launch any number of kernels.
     phases(state, XLA, dispatch=0.08, compute=0.16)
     state.apply(e.WorkKnown(run="r", arm=XLA.id, point=0, work=Work(flop=None, uncounted=("While",))))
     assert found(state, "launch-bound")

@@ -1,5 +1,5 @@
-"""Two environments took turns. A claimed difference between them must be larger than the variation between
-processes.
+"""A run alternates between two environments. Their difference is reported only if it exceeds the variation
+between processes.
 """
 
 import random
@@ -21,9 +21,9 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Return a run of two environments.
+    """Return a run of two environments. In the second, a graph call takes `graph` times as long.
 
-    In the second one, a graph call takes `graph` times as long. between: the spread between processes.
+    between: relative spread between processes.
     """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]
@@ -35,7 +35,7 @@ def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float
             state.apply(e.MachineJoined(run="r", host=host, machine=there))
         pace = {arm.id: rng.lognormvariate(0, between) for arm in every}
         for _ in range(10):
-            minute = rng.lognormvariate(0, 0.3)  # a slowdown that affects all arms of a round
+            minute = rng.lognormvariate(0, 0.3)  # a slowdown of all arms in a round
             blocks = []
             for arm in every:
                 factor = graph if (arm.host, arm.mode) == ("new", "graph") else 1.0

@@ -22,10 +22,10 @@ Cost = Callable[[int], float]
 def measure(
     rng: np.random.Generator, cost: Cost, size: int, spread: float, lasting: float, rounds: int
 ) -> dict[int, float]:
-    """Return seconds by round, with log noise of `spread`.
+    """Return seconds by round, with log-normal noise of `spread`.
 
-    A share of `lasting` of the variance shifts all rounds of a size, like a disturbance that lasts some
-    seconds. The rest has an autocorrelation of 0.4.
+    The share `lasting` of the variance shifts all rounds of a size, like a disturbance of some seconds. The
+    rest has an autocorrelation of 0.4.
     """
     shift = rng.standard_normal() * spread * math.sqrt(lasting)
     logs = shift + noise(rng, 1, rounds, spread * math.sqrt(1 - lasting), 0.4)[0]
@@ -35,8 +35,9 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the timings of two arms: the fastest at the largest size, and the fastest at the smallest size.
-    The sweep may add at most eight sizes.
+    """Return the timings of two arms: the fastest at the largest size and the fastest at the smallest.
+
+    The sweep may add up to eight sizes.
     """
 
     def at(size: int) -> list[dict[int, float]]:

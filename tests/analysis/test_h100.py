@@ -1,4 +1,6 @@
-"""Checks statements about runs recorded on an H100 (tests/recordings/h100) against the recorded times."""
+"""Compares statements about runs that were recorded on an H100 (tests/recordings/h100) with the recorded
+times.
+"""
 
 import gzip
 import json
@@ -30,8 +32,8 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""Factor by which a run's median may differ from the machine's long-term median. The intervals of the medians
-are about this wide.
+"""Factor by which a run's median may differ from the machine's long-term median. The medians' intervals are
+about this wide.
 """
 
 
@@ -42,7 +44,6 @@ def unpacked(name: str) -> bytes:
 
 @cache
 def recorded(name: str) -> RunState:
-    """Return a recorded run."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(unpacked(f"{name}.jsonl.gz"))
         file.flush()
@@ -51,7 +52,6 @@ def recorded(name: str) -> RunState:
 
 @pytest.fixture(params=NAMES)
 def state(request: pytest.FixtureRequest) -> RunState:
-    """Yield the state of each recorded run, with the roofs of its machine."""
     state = recorded(request.param)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
@@ -60,7 +60,7 @@ def state(request: pytest.FixtureRequest) -> RunState:
 
 
 def compared(state: RunState) -> list[tuple[GpuBound, float]]:
-    """Return each bound that was computed from a CPU arm, with the seconds of the fastest comparable arm on
+    """Return each bound computed from a CPU arm, with the seconds of the fastest comparable arm on
     the H100.
     """
     found = []
@@ -89,7 +89,7 @@ def test_the_h100_is_never_faster_than_its_bound(state: RunState) -> None:
 def test_the_likely_range_contains_what_the_h100_did(state: RunState) -> None:
     for bound, took_s in compared(state):
         if bound.expected is None or bound.measured_s is None or bound.expected[0] == bound.at_most:
-            continue  # tuilab prints no likely range for this bound
+            continue  # tuilab prints no range for this bound
         low, high = bound.expected
         assert low / NOISE <= bound.measured_s / took_s <= high * NOISE, (bound.mode, bound.variant)
 
@@ -113,7 +113,7 @@ def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted() -> None:
 
 
 def test_a_cpu_arm_that_used_the_gpu_says_so() -> None:
-    """On the H100, the variant `pieces` of a CPU graph returned its results through the GPU."""
+    """On the H100, the `pieces` variant of a CPU graph returned its results through the GPU."""
     flagged = {
         arm.label: flag.message
         for arm in summarise(recorded("many-copies")).arms

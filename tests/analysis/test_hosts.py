@@ -1,4 +1,4 @@
-"""A run on several hosts. Ratios between hosts are unpaired, and each host's claims and crossovers are judged
+"""A run on several hosts. Ratios between hosts are unpaired. Each host's claims and crossovers are judged
 separately.
 """
 
@@ -74,13 +74,12 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
         b = [1.0 * math.exp(draw.gauss(0, 0.05)) for _ in range(40)]
         found = unpaired(locate(logs(a)), locate(logs(b)))
         held += found.low <= 2.0 <= found.high
-    # The expected share is 95%. The limits allow three standard errors of 400 trials, and the effect of
-    # trimming.
+    # 95% is expected. The limits allow for three standard errors of 400 trials, and for trimming.
     assert 0.91 <= held / trials <= 0.985
 
 
 def test_an_unpaired_interval_covers_the_variation_between_processes():
-    """Each arm has 5 processes, and the speeds of the processes differ by 5%."""
+    """Each arm has 5 processes, whose speeds differ by 5%."""
     draw, held, trials = random.Random(8), 0, 200
     for _ in range(trials):
         a, b = ArmSamples(), ArmSamples()

@@ -1,4 +1,4 @@
-"""A model's layers compared with the account of a call: shares, roofs, and the time outside layers."""
+"""A model's layers and the account of a call: shares, roofs, and time outside layers."""
 
 import re
 
@@ -32,7 +32,7 @@ LAYERS = (
 
 
 def run(**parts):
-    """Return a run in which calls of both arms take a millisecond. One arm has a profile."""
+    """Return a run in which calls of each arm take 1 ms. One arm has a profile."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
     return made.folded(
         made.started("r1", made.GRAPH, SLOW),
@@ -75,7 +75,6 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
 
 
 def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
-    """The host was busy, so the parts of the profiled calls say nothing about the run's own calls."""
     result = summarise(run(compute=4e-3, dispatch=1e-3))
     assert list(result.arms[0].phases_s) == ["not_known"]
     assert [layer.share for layer in result.model.layers] == pytest.approx([0.4, 0.2, 0.12])
@@ -155,7 +154,6 @@ def test_the_short_table_of_layers_gives_share_and_bottleneck():
 
 
 def test_a_layer_faster_than_its_roof_gives_no_share_of_it():
-    """The roof was measured on a busy host and is too low, so a percentage of it is meaningless."""
     state = run(compute=0.08e-3, dispatch=0.92e-3)
     conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)
     assert (conv.of_roof, add.of_roof is None) == (None, True)

@@ -1,4 +1,4 @@
-"""Samples that cluster at two levels are distinguished from noisy samples."""
+"""Samples at two levels are told apart from noisy samples."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ NOISE = {
 
 
 def two(draw: np.random.Generator, n: int, share: float, step: float, noise: float) -> np.ndarray:
-    """Return noisy samples in which a share of the calls takes longer by the factor 1 + `step`."""
+    """Return noisy samples. A share of the calls takes longer by the factor 1 + `step`."""
     return np.where(draw.random(n) < share, 1 + step, 1.0) * np.exp(noise * draw.normal(size=n))
 
 

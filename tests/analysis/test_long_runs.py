@@ -1,4 +1,4 @@
-"""The figures of a long run are computed with arrays. They equal the figures computed one by one."""
+"""Figures of a long run, which are computed with arrays, equal figures computed one by one."""
 
 import math
 from array import array
@@ -26,13 +26,13 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 
 @contextmanager
 def many(least: int) -> Iterator[None]:
-    """Set the number of samples from which figures are computed with arrays."""
+    """Set the minimum number of samples for computing figures with arrays."""
     with patch.object(statistics, "LARGE", least), patch.object(ratios, "LARGE", least):
         yield
 
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
-    """Return a run with these seconds per call. Each round contains one arm, both arms, or neither."""
+    """Return a run. Each round says which of the two arms it contains, and their seconds per call."""
     state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):
         blocks = [Block(A.id, 0, 1, a, b)] * has_a + [Block(B.id, 0, 1, b, a)] * has_b

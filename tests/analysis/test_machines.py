@@ -1,4 +1,4 @@
-"""Many machines ran the same presets: their results, and where they disagree."""
+"""Results of many machines for the same presets, and where they disagree."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""The interval of the median: known ranks, hostile samples, and properties that must always hold."""
+"""The interval of the median: known ranks, adversarial samples, and properties that must always hold."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Checks which figures are cached, and which modules are imported to summarise a run."""
+"""Figures are cached, and a summary imports few modules."""
 
 import subprocess
 import sys

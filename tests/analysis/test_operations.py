@@ -1,4 +1,4 @@
-"""The name of an optimised op is mapped to the op whose work it does."""
+"""Maps the name of an optimized op to the op that it replaces."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from tuilab.analysis.operations import computes, plain
         ("FusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("_MklFusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("FusedPadConv2D", "FusedPadConv2D", "FusedPadConv2D"),
-        # Unknown ops keep their name.
+        # unknown ops keep their name
         ("_FusedUnheardOf", "_FusedUnheardOf", "_FusedUnheardOf"),
         ("_UnaryOpsComposition", "_UnaryOpsComposition", "_UnaryOpsComposition"),
         ("", "", ""),

@@ -1,5 +1,3 @@
-"""Counts outliers."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""The cost of a copy is computed from timings."""
+"""The cost of a copy follows from timings."""
 
 import math
 import random

@@ -1,6 +1,4 @@
-"""With several processes, each process is one observation, and the interval contains the median of the
-processes.
-"""
+"""Each of several processes is one observation. The interval contains the median of the processes."""
 
 import math
 import random
@@ -23,9 +21,7 @@ ROUNDS = 40
 
 
 def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
-    """Return the samples of an arm. Each process runs at one of these speeds (seconds per call), with noise
-    around it.
-    """
+    """Return an arm's samples. paces: seconds per call of each process, to which noise is added."""
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
@@ -53,7 +49,7 @@ def test_the_interval_of_three_processes_covers_further_processes(between: float
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Return the samples of an arm: first of a fresh process, then of forks of zygotes, each with its own
+    """Return an arm's samples: first of a fresh process, then of forks of zygotes that each have their own
     speed.
     """
     draw = random.Random(seed)
@@ -74,9 +70,7 @@ def test_forks_of_similar_zygotes_count_as_independent_observations() -> None:
 
 
 def test_if_zygotes_differ_each_is_one_observation() -> None:
-    """Nineteen forks of three zygotes are not nineteen observations, so the interval covers the differences
-    between zygotes.
-    """
+    """Nineteen forks of three zygotes are not nineteen observations."""
     draw, hits, without = random.Random(7), 0, 0
     for seed in range(300):
         own = {zygote: draw.gauss(0, 0.2) for zygote in range(3)}
@@ -162,12 +156,11 @@ def test_a_process_with_few_rounds_does_not_count_yet() -> None:
 
 
 def again(state: RunState, worker: int) -> e.RunStarted:
-    """Return the event that starts a further process of the run."""
     return started("r", *(arm.arm for arm in state.arms.values()), scenario=state.scenario, worker=worker)
 
 
 def published(*scales: float) -> RunState:
-    """Return a run with one process per scale. A process's scale multiplies the time of the graph."""
+    """Return a run with one process per scale. The scale multiplies the graph's time."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:

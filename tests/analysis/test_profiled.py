@@ -1,4 +1,4 @@
-"""Sentences that describe a profile."""
+"""Sentences about a profile."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Ratios of arms that were measured in the same rounds."""
+"""Ratios of arms from the same rounds."""
 
 import math
 import random

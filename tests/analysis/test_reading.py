@@ -24,8 +24,8 @@ def test_the_xla_program_is_not_listed_as_an_op() -> None:
 
 
 def test_an_account_that_contradicts_the_run_is_dropped() -> None:
-    """Profiled calls took 28.7 ms, but the run's median is 9.1 ms, so the account does not describe the run's
-    calls.
+    """Profiled calls took 28.7 ms, but the run's median is 9.1 ms, so the profile does not describe the
+    run's calls.
     """
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})
     phases(state, EAGER, dispatch=8.7e-3, compute=20e-3)
@@ -38,7 +38,7 @@ def test_an_account_that_contradicts_the_run_is_dropped() -> None:
 
 @pytest.mark.parametrize("total", [7.5e-3, 9.0e-3, 13.0e-3, 16.0e-3])
 def test_an_account_within_the_runs_own_calls_is_scaled_to_the_median(total: float) -> None:
-    """In this run, a single call takes 1.5 times as long as a call in a block."""
+    """In this run, a single call takes 1.5 times as long as a call within a block."""
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})
     phases(state, EAGER, dispatch=total / 4, compute=total * 3 / 4)
     [arm] = summarise(finish(state)).arms

@@ -1,5 +1,5 @@
-"""A machine's hardware limits, and the bounds that they give for an arm and for a GPU that this machine does
-not have.
+"""A machine's hardware limits (roofs), and the bounds that follow for an arm and for a GPU that this machine
+lacks.
 """
 
 import msgspec
@@ -52,7 +52,7 @@ def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
 
 
 def with_work(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
-    """Return the run, after adding the work of its arms and the roofs of its machine."""
+    """Return the run with the arms' work and the roofs of its machine."""
     for arm in arms:
         for place in state.points if point is None else [state.points[point]]:
             state.apply(e.WorkKnown(run="r", arm=arm.id, point=place.index, work=work))
@@ -105,7 +105,7 @@ class TestFloor:
 
         assert time("complex128") == time("float64") == pytest.approx(20e-3)
         assert time("tf32") == time("int32") == time("float32")
-        # No roof was measured for this dtype, so the highest roof applies.
+        # This dtype has no measured roof, so the highest roof applies.
         assert time("float16") == time("bfloat16") == pytest.approx(5e-3)
 
     def test_the_better_of_two_measurements_counts(self) -> None:
@@ -163,8 +163,8 @@ class TestArm:
 
 
 class TestRaised:
-    """No arm can be faster than its machine. So an arm that exceeds a roof raises that roof for all arms, and
-    a message names the arm.
+    """An arm cannot be faster than its machine. An arm above a roof raises the roof for all arms, and a
+    message names the arm.
     """
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)
@@ -293,8 +293,8 @@ def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
 
 
 def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
-    """1 GFLOP in 1 ms would be 1 TFLOP/s. This machine reaches a tenth of that in float32, and at most a
-    fifth in any dtype.
+    """1 GFLOP in 1 ms is 1 TFLOP/s. This machine reaches a tenth of that in float32, and at most a fifth in
+    any dtype.
     """
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     state = finish(with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
@@ -309,14 +309,13 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
 
 @pytest.mark.parametrize("seconds", [4e-3, 10e-3])
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
-    """The peak may have been measured on a busy machine, and with a different matrix product."""
+    """The peak may come from a busy machine and from another matrix product."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
     with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_fewer_operations_than_usual_raise_no_suspicion() -> None:
-    """If a faster algorithm exists, only the operations that every algorithm needs count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     with_work(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2

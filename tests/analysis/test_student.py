@@ -1,4 +1,4 @@
-"""Student's t agrees with printed tables."""
+"""Student's t matches printed tables."""
 
 import math
 

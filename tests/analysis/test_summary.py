@@ -1,4 +1,4 @@
-"""The summary of a run that scripts read."""
+"""The summary of a run for scripts."""
 
 import json
 import math
@@ -132,7 +132,7 @@ def test_a_sweep_is_summarised_by_point() -> None:
     assert [p.values["samples"] for p in result.points] == list(SIZES)
     assert [a.status for a in result.points[4].arms] == ["ok", "failed"]
     assert result.points[4].arms[1].reason == "out of memory"
-    # 1,024 is the nearest point to the scenario's 1,000.
+    # 1,024 is the point nearest to the scenario's 1,000.
     assert arm_of(result, GRAPH).median_s == result.points[1].arms[0].median_s
     assert arm_of(result, GRAPH).flags[0].message == "at samples 16384: 2 of 20"
     assert result.crossover is not None and result.crossover.status == "beyond"
@@ -176,7 +176,7 @@ def test_without_a_gpu_the_fastest_arms_of_both_ends_are_compared() -> None:
 
 
 def test_without_a_crossover_the_fastest_over_all_comes_first() -> None:
-    # XLA is fastest at the smallest size and eager at the largest, but both leads are within the noise.
+    # XLA is fastest at the smallest size and eager at the largest, but the noise exceeds both leads.
     costs = {
         GRAPH: lambda x: 1e-4 + 1e-8 * x,
         XLA: lambda x: (1e-4 + 1e-8 * x) * (0.999 if x == SIZES[0] else 1.4),
@@ -214,7 +214,7 @@ def test_extreme_figures_give_a_result_without_nan() -> None:
 
 
 def test_a_model_without_an_example_count_has_no_rate() -> None:
-    """If the batch size is unknown, the batch does not count as a single example."""
+    """If the batch size is unknown, a batch does not count as one example."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
     counted, unknown, fixed = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(3))
     counted.apply(e.ModelOpened(run="r", model=model))

@@ -1,4 +1,4 @@
-"""On a busy host, the answer gives two labelled speeds: the measured speed and the undisturbed speed."""
+"""For a busy host, the answer labels two speeds: measured and undisturbed."""
 
 import random
 
@@ -14,7 +14,7 @@ from tuilab.report.rows import doubts
 
 IDLE_S, SLOWER, SONG_S = 370e-6, 1.4, 50e-6
 WINDOW = 5
-"""Number of rounds in a window."""
+"""Number of rounds per window."""
 
 
 def run(
@@ -22,8 +22,8 @@ def run(
 ) -> RunState:
     """Return a run.
 
-    A window contains: whether the measured code was slowed, the share of the processors that other programs
-    used, and the canary's time.
+    windows: whether the measured code was slowed, other programs' share of the processors, and the canary's
+    time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

@@ -1,4 +1,4 @@
-"""Every condition of a claim, with every verdict that is possible for it."""
+"""Every condition of a claim, with each possible verdict."""
 
 import pytest
 
@@ -335,7 +335,7 @@ def test_a_missing_crossing_refutes_only_the_measured_range() -> None:
     short = swept(reach=3)
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=4_000), short)[0] == "refuted"
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=9_000), short)[0] == "undecided"
-    # The CPU is faster from the smallest size up.
+    # The CPU is faster from the smallest size on.
     assert verdict(Crosses(a=ON_CPU, b=ON_GPU, axis="samples", low=300, high=900), short)[0] == "refuted"
     assert verdict(Crosses(a=ON_CPU, b=ON_GPU, axis="samples", low=1, high=900), short)[0] == "undecided"
 
@@ -436,8 +436,8 @@ def test_copied_and_resident_arms_are_distinguished() -> None:
 
 
 def test_a_claim_is_judged_on_one_gpu_unless_it_names_another():
-    """GPU:0 is faster with resident inputs and GPU:1 with copied inputs. An arm of one GPU is never compared
-    with an arm of the other.
+    """GPU:0 is faster with resident inputs and GPU:1 with copied inputs. Arms of different GPUs are never
+    compared.
     """
     second, second_copied = Arm("GPU:1", "graph"), Arm("GPU:1", "graph", "copied")
     costs = {GPU_GRAPH: 2e-3, GPU_COPIED: 3e-3, second: 9e-3, second_copied: 1e-3}

@@ -1,4 +1,4 @@
-"""No exported page is wider than the browser's window, on a computer or a phone."""
+"""An exported page fits the browser's window, on a computer and on a phone."""
 
 import json
 import re

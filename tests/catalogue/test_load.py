@@ -1,4 +1,4 @@
-"""An invalid preset file is reported as a problem; the others still load."""
+"""An invalid preset file is reported, and the other files still load."""
 
 import pytest
 
@@ -130,7 +130,7 @@ def patterns(condition):
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
 def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
-    """One claim named copied inputs, but its workload had no copies, so no machine could decide the claim."""
+    """No machine could decide a claim about copied inputs, because its workload had no copies."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
     arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)

@@ -1,4 +1,4 @@
-"""No command shows a traceback, sends an escape sequence to the terminal, or hangs, whatever its arguments are."""
+"""Whatever its arguments, no command shows a traceback, emits an escape sequence, or hangs."""
 
 import os
 import random
@@ -43,7 +43,7 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""Commands that do work even without arguments. The test tries only arguments that they reject."""
+"""Commands that work even without arguments. The test tries only arguments that they reject."""
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,6 @@ def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
 
 
 def call(words: list[str]) -> tuple[int, str]:
-    """Return the exit code and all output of a command."""
     code, out, err = here(*words)
     return code, out + err
 

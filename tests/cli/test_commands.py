@@ -1,4 +1,4 @@
-"""Commands as a user or a script runs them: with a real worker, exit codes and output streams."""
+"""Commands as a user or a script runs them: real workers, exit codes, output streams."""
 
 import json
 from pathlib import Path
@@ -50,14 +50,14 @@ def test_run_prints_one_object_with_real_medians(small):
     assert set(cpu) == {"eager", "graph", "xla"}
     for arm in cpu.values():
         assert (arm["status"], arm["device"]) == ("ok", "CPU:0")
-        # On a busy machine, an arm may not reach the precision within the budget; it is then flagged.
+        # On a busy machine, an arm may miss the precision within the budget, and is then flagged.
         short = any(flag["code"] == "precision" for flag in arm["flags"])
         assert arm["median_s"] > 0 and arm["first_call_s"] > 0
         assert (arm["n"] >= 20 and arm["ci95_s"] is not None) or short
         if arm["ci95_s"] is not None:
             low, high = arm["ci95_s"]
             assert 0 < low <= arm["median_s"] <= high
-    # A graph saves the dispatch of about forty ops, a gain that no noise can reverse.
+    # A graph saves the launches of about forty ops, a gain that no noise can reverse.
     assert cpu["eager"]["median_s"] > cpu["graph"]["median_s"]
     assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "messages are not data"
 
@@ -79,8 +79,7 @@ def test_gpu_arms_without_a_gpu_say_why_and_have_no_figures(small):
         assert (arm["status"], arm["device"], arm["median_s"], arm["n"]) == ("unavailable", None, None, 0)
         assert "GPU" in arm["reason"]
     for claim in result["claims"]:
-        # This host's launch cost alone may make a GPU slower than the CPU. The evidence then names that
-        # bound.
+        # A GPU may be slower because of this host's launch cost alone. The evidence then names that bound.
         by_bound = claim["evidence"].startswith("Derived from a bound, not measured")
         assert claim["verdict"] == "untestable" or by_bound
 

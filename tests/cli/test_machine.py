@@ -1,4 +1,4 @@
-"""`tuilab machine`, and a run compared with a GPU that this machine does not have."""
+"""`tuilab machine`, and a run compared with a GPU that this machine lacks."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tuilab.model.roofline import BUSY
 
 @pytest.mark.real_worker
 def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> None:
-    # measure this test's own roofs, instead of using the shared ones
+    # measure this test's own roofs instead of using the shared ones
     own = {"env": {**os.environ, "TUILAB_DATA": str(tmp_path)}}
     first = calling.run(tmp_path, "machine", "--seconds", "0.5", "--json", **own)
     assert first.returncode == 0, first.stderr
@@ -21,12 +21,12 @@ def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> 
     assert device["triad"] > 0 and set(device["launch_s"]) == {"eager", "graph", "xla"}
     assert {"float32", "float64", "bfloat16"} <= set(device["peaks"])
     words = ("run", "float64-matmul", "--budget", "quick", "--mode", "graph", "--against", "t4", "--json")
-    # The bound for the preset's 2 × 2 product is below 1 µs, and no answer mentions such a bound.
+    # The bound for the preset's 2 × 2 product is below 1 µs, too short for an answer to mention.
     size = [word for axis in "mkn" for word in ("--set", f"{axis}=512")]
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring this machine" not in run.stderr, run.stderr
     result = json.loads(run.stdout)
-    # Roofs that were measured on a busy machine are measured again once it is quiet.
+    # Roofs from a busy machine are measured again once it is quiet.
     assert roofs["others"] > BUSY or [r["at"] for r in result["roofs"]] == [roofs["at"]]
     assert {bound["gpu"] for bound in result["bounds"]} == {"t4"} and "T4" in result["answer"]
     measured = [arm for arm in result["arms"] if arm["median_s"]]

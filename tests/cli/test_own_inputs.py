@@ -1,4 +1,4 @@
-"""`tuilab` with a user's function, as a user types it: real commands with real workers."""
+"""`tuilab` with a user's function: real commands with real workers."""
 
 import json
 

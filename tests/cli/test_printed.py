@@ -1,4 +1,4 @@
-"""During and after a command, the output is short, names arms readably, and fits the width of the terminal."""
+"""During and after a command, the output is short, names arms readably, and fits the terminal's width."""
 
 import contextlib
 import re
@@ -174,7 +174,7 @@ def test_a_figure_stays_with_its_unit_and_lines_break_after_words() -> None:
 
 @pytest.fixture
 def beside(monkeypatch, tmp_path) -> Path:
-    """Set up a terminal of 80 columns, and change to a folder with an article to check."""
+    """Set the terminal's width to 80 columns, and change to a folder with an article to check."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""The part of a run that `resume` measures, and runs that cannot be resumed."""
+"""The parts of a run that `resume` measures, and runs that cannot be resumed."""
 
 import json
 import re
@@ -93,8 +93,8 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Return a run of two environments with these numbers of rounds per process. settings: the settings of
-    the environment `new`.
+    """Return a run of two environments with these numbers of rounds per process. settings: environment
+    variables of `new`.
     """
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [
@@ -167,7 +167,7 @@ def test_a_host_that_has_changed_begins_a_new_run():
 
 
 def test_gpu_memory_used_by_others_does_not_change_the_machine():
-    """TensorFlow may use only the memory that is free when it opens the GPU, so that amount varies."""
+    """TensorFlow may use only the memory that is free when it opens the GPU, so its limit varies."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
         for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))
@@ -247,7 +247,7 @@ def test_a_run_of_own_code_is_resumed(tmp_path, monkeypatch):
     assert (kept.rounds, kept.median_s) == (whole["rounds"], arm["median_s"])
 
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
-    for _ in range(4):  # on a busy machine, two processes may not be enough for the requested precision
+    for _ in range(4):  # on a busy machine, two processes may not reach the requested precision
         once_more = calling.here("resume", "last")
         if once_more.returncode:
             break

@@ -29,7 +29,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def worker_answers(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """Replace the worker's answers with a list that the test fills, and return the list."""
+    """Replace the worker's answers with a list, which the test fills."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

@@ -1,6 +1,4 @@
-"""Commands behave as users expect if a stream is closed or full, its reader has gone, or the screen size is
-impossible.
-"""
+"""Commands with unusual streams: closed, full, without a reader, or with an impossible screen size."""
 
 import os
 import subprocess
@@ -45,7 +43,7 @@ def test_a_full_output_device_is_named(data, line, unbuffered):
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_file_that_cannot_grow_is_a_failure(data, tmp_path, unbuffered):
-    """If output is unbuffered, Python mistakes a partial write for a complete one."""
+    """If output is unbuffered, Python takes a partial write for a complete one."""
     out = tmp_path / "rules"
     done = shell(data, f"check --rules > {out}", "ulimit -f 4;", PYTHONUNBUFFERED=unbuffered)
     assert out.stat().st_size == 4 * 1024

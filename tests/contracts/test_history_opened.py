@@ -1,5 +1,5 @@
-"""Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would
-lose its locks.
+"""Only SQLite opens a history. If other code of the process opened and closed the file, SQLite would lose
+its locks.
 """
 
 import asyncio
@@ -34,13 +34,11 @@ WORDS = {
     "tag": ["run0", "kept"],
     "unattended": [],
 }
-"""Arguments of each subcommand of `tuilab history`. The test runs them in this order."""
+"""Arguments of each subcommand of `tuilab history`, in the order in which the test runs them."""
 
 
 class Audit:
-    """A folder with a history of three runs, and a log with a line for each time that the history was
-    opened.
-    """
+    """A folder with a history of three runs, and a log with a line for each time the history was opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "audit.log"
@@ -55,9 +53,7 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that SQLite has opened the history since the last call of this method, and that no other
-        code has opened it.
-        """
+        """Assert that, since the last call, SQLite and no other code has opened the history."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 
@@ -78,7 +74,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """Even opening the file only to detect its kind would drop SQLite's locks."""
+    """Opening the file to detect its kind would already drop SQLite's locks."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)

@@ -19,7 +19,7 @@ def test_the_import_contracts_hold():
 
 
 def loaded_after(statement: str) -> set[str]:
-    """Run the statement in a fresh process; return all modules that it loaded."""
+    """Run the statement in a fresh process; return the names of all loaded modules."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -46,7 +46,9 @@ STARTS = {
         tui.panels tui.panels.presets tui.screens tui.screens.lab tui.screens.small tui.themes version
     """,
 }
-"""Modules that are loaded by a program with its own workload, by `tuilab --help`, and for the first paint."""
+"""Modules that are loaded by a program with its own workload, by `tuilab --help`, and for the first
+paint.
+"""
 
 
 @pytest.mark.parametrize("statement", STARTS)
@@ -56,8 +58,8 @@ def test_a_start_loads_no_further_modules(statement: str) -> None:
 
 
 MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
-"""Maximum number of imports inside functions, by module. Such an import is justified only if startup would
-load the module too early, or for TensorFlow and NumPy, which the screen's process does not load.
+"""Maximum number of imports inside functions, by module. They are justified only if startup would load the
+module too early, or because the screen's process does not load TensorFlow and NumPy.
 """
 
 
@@ -80,7 +82,7 @@ def test_imports_are_at_the_top_unless_a_start_would_load_them() -> None:
 
 
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
-"""Modules that are needed only to measure on other machines."""
+"""Modules needed only to measure on other machines."""
 
 
 def test_the_screen_loads_no_tensorflow_or_plot_or_fleet():
@@ -96,7 +98,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
 
 
 def test_watching_a_program_loads_no_lab():
-    """The time to import these modules would add to the cost of watching."""
+    """Importing them would add to the cost of watching."""
     loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
     assert len([name for name in loaded if name.startswith("tuilab")]) <= 91
     assert not loaded & {
@@ -148,7 +150,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return files that import each other in a cycle. Imports for types count too."""
+    """Return groups of files that import each other in a cycle. Imports for types count too."""
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -177,5 +179,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """If a class were split over several files, these files would import each other."""
+    """Files that import each other are usually one class split over several files."""
     assert circles() == []

@@ -10,7 +10,7 @@ from tuilab.tui.keys import declared, key_name
 
 FOLDER = Path(tuilab.__file__).parent
 OF_THE_FILE = {"keymap.py"}
-"""Files that explain how to write keys in the user's keymap file."""
+"""Files that explain how to name keys in the user's keymap file."""
 VALUE = "#"
 NAMED = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
 LETTER = re.compile(r"(?<![\w.'`/{*#×=-])(?<![\d#] )(?:[b-zB-HJ-Z]|(?<=\()\d(?=\)))(?![\w.'`/}*=×-])")
@@ -19,7 +19,7 @@ BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def sentences(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield each string of a file with its line, except docstrings; `#` replaces inserted values."""
+    """Yield the strings of a file with their lines, except docstrings. `#` stands for inserted values."""
     tree = ast.parse(file.read_text())
     quiet = {
         id(each.value)

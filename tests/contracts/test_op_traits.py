@@ -1,4 +1,4 @@
-"""Each fact about op types is listed only in `tuilab/model/ops.py`."""
+"""Only `tuilab/model/ops.py` lists facts about op types."""
 
 import ast
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ FOLDER = Path(tuilab.__file__).parent
 DTYPES = ("HOST_DTYPES", "ALWAYS_ON_HOST")
 TRAITS = {name: of for name, of in vars(ops).items() if isinstance(of, frozenset) and name not in DTYPES}
 ALIKE = 0.5
-"""Two sets of ops count as the same fact if their intersection is at least this share of their union."""
+"""Minimum share of the union of two sets of ops in their intersection before they count as the same fact."""
 
 
 def repeated(source: str) -> list[tuple[str, int]]:
-    """Return the facts that a module lists again, each with its line."""
+    """Return the facts that a module repeats, each with its line."""
     return [
         (name, line)
         for line, listed in collections(ast.parse(source))
@@ -25,7 +25,7 @@ def repeated(source: str) -> list[tuple[str, int]]:
 
 
 def collections(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
-    """Yield the line and the words of each literal collection, and of each string that lists words."""
+    """Yield line and words of each literal collection, and of each string that lists words."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.Set | ast.List):
             yield (

@@ -1,4 +1,4 @@
-"""User interfaces use only `Lab`: they request actions, and read its state but never write to it."""
+"""User interfaces use only `Lab`: they request actions and read its state, but never write to it."""
 
 import ast
 from pathlib import Path
@@ -13,7 +13,7 @@ READ = {
     *("clock", "new_id", "claims_of", "command", "further", "result"),
     *("find", "settings", "usual", "under"),
 }
-"""Methods of the state and its parts that other code may call, because they change nothing on the screen."""
+"""Methods of the state and its parts that interfaces may call, because they do not change it."""
 PARTS = {"presets": Presets, "ghosts": Ghosts}
 CHANGES = {
     name
@@ -25,7 +25,7 @@ STATES = ("state", "lab_state")
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return whether the expression is a lab's state or a part of it, judged by its name: `state`,
+    """Return True if the name of the expression says that it is a lab's state or part of one: `state`,
     `lab_state`, `self.lab.state.presets`.
     """
     *owner, name = ast.unparse(node).split(".")
@@ -33,7 +33,7 @@ def of_a_state(node: ast.expr) -> bool:
 
 
 def written(file: Path) -> list[str]:
-    """Return the places where a file writes to a lab's state, or calls a function that changes it."""
+    """Return the places where a file writes to a lab's state or calls a function that changes it."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         targets = node.targets if isinstance(node, ast.Assign) else ()
@@ -47,11 +47,11 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internal parts of a lab. It uses them to measure and store runs."""
+"""Internal parts of a lab, which measure and store runs."""
 
 
 def reached(file: Path) -> list[str]:
-    """Return the places where a file uses internal parts of a lab or a history."""
+    """Return the places where a file uses the internal parts of a lab or a history."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:

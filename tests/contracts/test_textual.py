@@ -1,4 +1,4 @@
-"""Private names of Textual are used in only one file, which explains why."""
+"""Only one file uses private names of Textual, and it explains why."""
 
 import ast
 from pathlib import Path
@@ -17,9 +17,9 @@ PRIVATE = {name for kind in KINDS for name in dir(kind) if name.startswith("_") 
 
 
 def used(file: Path) -> list[str]:
-    """Return, by line, the private names of Textual that a file imports, overrides or accesses."""
+    """Return the private names of Textual that a file imports, overrides or accesses, by line."""
     tree, found = ast.parse(file.read_text()), []
-    # textual-serve is a different package, but its private names may look the same.
+    # textual-serve is another package, but its private names may look the same.
     others = {
         name.asname or name.name
         for node in ast.walk(tree)

@@ -1,4 +1,4 @@
-"""Only `tuilab.model.files` writes files. Other code might leave half a file on a full disk."""
+"""Only `tuilab.model.files` writes files. Other code could leave half a file on a full disk."""
 
 import ast
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ OTHER = {
     "worker/measure/memory.py": "resets the kernel's peak of this process, in /proc",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
-"""Files that open something for writing themselves, each with the reason why it may."""
+"""Files that write files themselves, each with the reason."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:
-    """Yield calls that write a file: `.write_text`, `.write_bytes`, `open` for writing, a copy, a mkstemp."""
+    """Yield calls that write a file: `.write_text`, `.write_bytes`, `open` for writing, a copy, mkstemp."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -44,7 +44,7 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _writing(value: ast.expr) -> bool:
-    """Return whether an argument of `open` is a mode or a flag that changes the file's contents."""
+    """Return True if an argument of `open` is a mode or flag that changes the file."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         mode = set(value.value)
         return mode <= set("rwaxbt+") and bool(mode & set("wax+")) and len(value.value) <= 3

@@ -1,4 +1,4 @@
-"""Collects every statement about an arm's time and work, and about a claim, and finds disagreements."""
+"""Collects every statement about an arm's time and work and about a claim, and finds contradictions."""
 
 import html
 import json
@@ -35,9 +35,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""For each kind of bound that an arm may have, the phases that it limits. Python and a workload's own phases
-are omitted.
-"""
+"""By kind of bound, the phases that it limits. Python and a workload's own phases are omitted."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -47,7 +45,7 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings that state a share of a call, with the phases that the share covers."""
+"""Findings that state a share of a call, with the phases that make up the share."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
@@ -55,7 +53,7 @@ SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """Matches `12% of 199 GFLOP/s`, `71% of a call`."""
 CLAUSE = r"; the quotient of the medians is [\d.,]+×"
-"""Matches the clause that is appended if the quotient of the medians is outside the ratio's interval."""
+"""Matches the clause for a quotient of the medians that is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
@@ -72,7 +70,7 @@ INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIM
 
 
 def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
-    """Return a sentence for each disagreement; empty if all places agree."""
+    """Return a sentence for each contradiction."""
     result = summarise(state, claims)
     told = json.loads(msgspec.json.encode(result))
     out: list[str] = []
@@ -85,7 +83,7 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
 
 
 def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) -> Iterator[str]:
-    """Compare the FLOP, bytes and ops of a call in all places where they appear."""
+    """Compare the FLOP, bytes and ops of a call wherever they appear."""
     roof, point = arm.roof, summary_point(state)
     known = state.arms[arm.id]
     told = launches(known, point)
@@ -123,7 +121,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Check that no arm is faster than its machine's limit, and that no part takes longer than the whole."""
+    """Check that no arm is faster than its machine's limit, and no part longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -137,13 +135,15 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Check that no sentence of the JSON or the report gives a share of a roof or of a call above 100%."""
+    """Check that no sentence of the JSON or the report gives a share above 100% of a roof or of a call."""
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 
 
 def _ratios(result: RunResult) -> Iterator[str]:
-    """Check that a ratio next to two medians is their quotient, or that the text says why not."""
+    """Check that each ratio next to two medians is their quotient, or that the text explains the
+    difference.
+    """
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another, clause = found.groups()
         yield from _quotient(ratio, between + clause, one, unit, other, another, found[0])
@@ -163,8 +163,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Check that the answer and the view Compare give the same ratio, with the same digits, for each arm that
-    is not the fastest.
+    """Check that the answer and the Compare view print the same ratio for each arm that is not the
+    fastest.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():
@@ -202,7 +202,7 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """Check verdicts and their evidence, in every report and in the JSON, against the figures."""
+    """Compare verdicts and their evidence, in every report and in the JSON, with the figures."""
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),
@@ -234,7 +234,7 @@ def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
 
 
 def _together(arm: ArmResult) -> Iterator[tuple[str, ...]]:
-    """Yield the phases that a claim may refer to: each one alone, and all copies together."""
+    """Yield the phases that a claim may name: each phase, and all copies together."""
     yield from ((phase,) for phase in (*arm.phases_s, "input_wait", "dispatch"))
     yield ("copy_in", "copy_out")
 
@@ -319,7 +319,7 @@ def _texts(state: RunState, result: RunResult, arm: ArmResult) -> Iterator[str]:
                 yield f"the timeline says {shares!r}, the account {part.phase} {percent(share)}"
     for name in ("markdown", "html"):
         page = FORMATS[name][1](result, state)
-        # Only an HTML page has tags. In Markdown, everything between "< 0.1%" and a later ">" is text.
+        # Only an HTML page has tags. In Markdown, "< 0.1% … >" is text.
         page = page.replace("\\", "") if name == "markdown" else re.sub(r"<[^>]*>", "", page)
         if f"{median} = " not in page:
             yield f"{name} lacks the phases of {median}"

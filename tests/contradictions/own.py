@@ -1,5 +1,5 @@
-"""Twenty functions like those that people write. test_contradictions checks that all statements about each
-function agree.
+"""Twenty functions like those that users write. test_contradictions checks the statements about each of
+them.
 """
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""The option `--on slurm` with the real dask-jobqueue. A fake sbatch and scancel run the job on this machine."""
+"""The option `--on slurm` with the real dask-jobqueue. A fake sbatch and scancel run the job on this
+machine.
+"""
 
 import json
 import os

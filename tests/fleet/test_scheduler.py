@@ -1,4 +1,4 @@
-"""Nodes may join, die or be unusable, but each job is measured exactly once."""
+"""Each job is measured exactly once, even if nodes join, die or are unusable."""
 
 import asyncio
 from collections import Counter
@@ -26,8 +26,9 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """A cluster with simulated nodes. lives: number of jobs that each node measures before it dies. deadly:
-    jobs that kill their node.
+    """A cluster with simulated nodes.
+
+    lives: number of jobs that each node measures before it dies. deadly: jobs that kill their node.
     """
 
     lives: dict[str, int]
@@ -133,7 +134,7 @@ def test_each_cell_is_measured_once_or_given_up_once(lives, count, revive):
     assert not set(keys) & set(rig.spread.failed)
     assert rig.spread.done == len(keys)
     if sum(lives.values()) >= count and not revive:
-        # A job fails only if several nodes have died while measuring it, or if no node is left.
+        # A job fails only if several nodes died while measuring it, or if no node is left.
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 

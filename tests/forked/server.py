@@ -73,7 +73,7 @@ def serve(address: str) -> None:
                 with open(os.path.join(os.path.dirname(address), "processor_seconds"), "a") as file:
                     file.write(f"{sum(each.ru_utime + each.ru_stime for each in spent):.1f}\n")
                 return
-            elif key.data is not None:  # the client has exited
+            elif key.data is not None:
                 kill(key.data)
                 selector.unregister(key.fileobj)
             elif key.fileobj in workers:

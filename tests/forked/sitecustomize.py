@@ -1,16 +1,17 @@
-"""Python loads this file at startup if the folder is on PYTHONPATH: test workers are forked, not started.
+"""Python loads this file at startup if its folder is on PYTHONPATH. It makes test workers fork instead of
+start.
 
 Importing TensorFlow takes 2.9 seconds of a processor. `server.py` imports it once per test session and forks
-a worker for each process that should become a worker. This process passes on its descriptors, waits, and
-exits as the worker does. Killing it kills the worker too.
+a worker for each process that should become one. This process passes on its descriptors, waits, and exits as
+the worker does. Killing it kills the worker too.
 """
 
 import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""Environment variable with the path of the folder for the servers' sockets. If it is unset or empty, workers
-are started, not forked.
+"""Environment variable with the folder of the servers' sockets. If unset or empty, workers start without a
+fork.
 """
 OWNER = "TUILAB_TESTS_OWNER"
 """Environment variable with the process id of the test session. The servers end with the session."""
@@ -19,13 +20,13 @@ AT_IMPORT = (
     "CUDA_VISIBLE_DEVICES", "EMULATED_GPUS", "EMULATED_PACE_NS", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL",
     "TF_PLUGGABLE_DEVICE_LIBRARY_PATH",
 )  # fmt: skip
-"""Variables that TensorFlow reads during its import. Each combination of their values has its own server."""
+"""Variables that TensorFlow reads during its import. Each combination of values has its own server."""
 
 
 def forked(folder: str) -> None:
     """Let the server fork a worker in place of this process, and exit when that worker exits.
 
-    Without a server, return; the worker then starts as it does for a user.
+    Without a server, return, so that the worker starts as for a user.
     """
     import fcntl
     import hashlib
@@ -47,8 +48,8 @@ def forked(folder: str) -> None:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
                 # The lab finds the processes that must end with a worker by marks in their environments.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                # The server becomes a process without a parent, so that a lab does not end it together with
-                # its own children.
+                # The server becomes a process without a parent, so that no lab ends it together with its own
+                # children.
                 failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,

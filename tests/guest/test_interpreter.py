@@ -1,6 +1,4 @@
-"""tuilab finds a user's Python by its path. If it cannot measure with that Python, it rejects it with a
-sentence.
-"""
+"""tuilab finds a user's Python by its path, or rejects an unsuitable one with a sentence."""
 
 import os
 import sys
@@ -14,7 +12,7 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """Create a program that prints this text. It replaces a Python that answers the query."""
+    """Create a program that prints this text instead of a Python's self-description."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)
@@ -22,7 +20,7 @@ def program(path: Path, says: str) -> Path:
 
 
 def python(path: Path, version: str = "3, 10, 4", tensorflow: str = '"2.18.1"') -> Path:
-    """Create a fake Python that reports these values."""
+    """Create a fake Python that reports these versions."""
     known = (
         f'{{"python": [{version}], "folder": "{path.parent.parent}", "path": [], "tensorflow": {tensorflow}}}'
     )

@@ -36,13 +36,13 @@ NEWER = re.compile(
     r"from itertools import .*\bpairwise\b|from datetime import .*\bUTC\b|\bParamSpec\b|import .*\b(Self|StrEnum)\b"
     r"|except\*|add_note|bisect\w*\(.*key=|import tomllib|statistics\.(linear_regression|correlation|covariance)"
 )
-"""Names that Python 3.10 or 3.11 added and that tuilab does not provide for older versions."""
+"""Matches names that Python 3.10 or 3.11 added and that tuilab does not provide for older versions."""
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
     """Yield lines that evaluate `X | Y` of Python types.
 
-    Annotations may contain such unions, because they are not evaluated.
+    In annotations, such unions are allowed, because they are not evaluated.
     """
     notes = {
         id(part)

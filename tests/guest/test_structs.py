@@ -1,5 +1,5 @@
-"""The substitute for msgspec produces the same messages as msgspec. It is used if msgspec's compiled
-module was built for another Python.
+"""The substitute for msgspec, used if msgspec's compiled module was built for another Python, produces the
+same messages.
 """
 
 import importlib.util
@@ -51,7 +51,7 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Let a process without msgspec read each line and write it again; return the lines."""
+    """Let a process without msgspec read and rewrite each line; return the lines."""
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -125,7 +125,7 @@ def test_requests_are_read_as_by_msgspec():
 
 @pytest.fixture(scope="module")
 def structs() -> Any:
-    """Load the substitute under a separate module name."""
+    """Load the substitute under another module name."""
     path = Path(str(door.__file__)).with_name("structs.py")
     spec = importlib.util.spec_from_file_location("structs_alone", path)
     assert spec is not None and spec.loader is not None
@@ -204,5 +204,5 @@ def test_it_has_every_name_of_msgspec_that_a_worker_uses() -> None:
         file for room in ("model", "worker", "profile", "workloads") for file in (root / room).rglob("*.py")
     ]
     used = {name for file in files for name in re.findall(r"\bmsgspec\.(\w+)", file.read_text())}
-    # `toml` is missing, because only the lab's process reads data sheets.
+    # no `toml`, because only the lab's process reads data sheets
     assert used - {"toml"} <= set(dir(structs))

@@ -78,9 +78,7 @@ def test_the_recorder_stores_the_brief_with_the_answer(store):
 
 
 def test_runs_are_ordered_by_the_figure_that_the_list_shows(store):
-    """The list shows the fastest median and its ratio, and sorts by these, not by an end of the ratio's
-    interval.
-    """
+    """The list shows the fastest median and its ratio, not an end of the ratio's interval."""
     for run, median, ratio, low in (("r1", 3e-3, 1.2, 1.15), ("r2", 1e-3, 1.4, 1.1), ("r3", 2e-3, 1.3, 1.0)):
         keep(store, run)
         store.keep_brief(run, Brief(3, "CPU graph", median, "GPU graph", ratio, low, 2.0 - ratio))

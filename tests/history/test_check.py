@@ -1,4 +1,4 @@
-"""The check reports a damaged history run by run, and its readable parts are saved."""
+"""A damaged history is reported run by run, and its readable parts are saved."""
 
 import contextlib
 import sqlite3

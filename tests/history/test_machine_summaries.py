@@ -1,6 +1,4 @@
-"""Machine summaries in the store are computed once and kept up to date. The store has the latest summary of
-each machine.
-"""
+"""The store computes each machine's summary once, keeps it up to date, and has only the latest."""
 
 from typing import Any
 

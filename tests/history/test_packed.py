@@ -1,4 +1,4 @@
-"""Rounds unpacked from arrays equal the original rounds bit by bit, and result in the same state."""
+"""Rounds unpacked from arrays equal the original rounds bit by bit, and give the same state."""
 
 import math
 import random

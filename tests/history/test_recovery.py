@@ -137,8 +137,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """A lock that the file system keeps would block every write until the connection closes, and SQLite would
-    wait ten seconds each time.
+    """Such a lock would block every write until the connection closes, and SQLite would wait ten seconds
+    each time.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -220,7 +220,7 @@ def test_temporarily_unreadable_rounds_are_read_again(data, monkeypatch):
 
 
 def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path, faulty):  # noqa: F811
-    """A read error is not damage. An export would lack the rounds that are temporarily unreadable."""
+    """A read error is not damage, so the export must not silently lack the unreadable rounds."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     whole, ended = out.read_text(), Counter[bool]()
@@ -235,7 +235,7 @@ def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path,
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_file_set_aside_that_becomes_unreadable_is_imported_later(data, faulty, damaged):  # noqa: F811
-    """Unreadable data is not damage. So the file keeps the name under which its import is offered again."""
+    """Unreadable data is not damage, so the file keeps the name under which its import is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
         with contextlib.closing(sqlite3.connect(data / FILE)) as connection:

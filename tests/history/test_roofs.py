@@ -1,4 +1,4 @@
-"""Roofs are stored for each machine, because the limits of one machine do not apply to another."""
+"""Each machine's roofs are stored separately, because its limits do not apply to another."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ MACHINES = machine(gpu=False), msgspec.structs.replace(machine(gpu=False), cores
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Return a folder in which no machine is known yet."""
+    """Use a data folder in which no machine is known."""
     monkeypatch.setattr(store, "folder", lambda: tmp_path / "data" / "machines")
 
 

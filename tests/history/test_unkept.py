@@ -1,6 +1,4 @@
-"""If a run cannot be saved in the history, the first line reports this in red, and a command reports it by
-its exit code.
-"""
+"""If the history cannot save a run, the first line says so in red, and a command's exit code shows it."""
 
 import contextlib
 import errno
@@ -34,7 +32,7 @@ def red(app) -> str:
 
 @contextlib.contextmanager
 def locked(file):
-    """Hold a lock on the history in another program."""
+    """Hold a lock on the history from another program."""
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -85,8 +83,8 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
-    """Both folders are on a network file system without locks, so SQLite can use neither the data folder nor
-    the temporary one.
+    """Both the data folder and the temporary folder are on a network file system without locks, so SQLite
+    can use neither.
     """
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
@@ -129,8 +127,8 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """Even a damaged history stays in the linked folder: the link points to the new history, and the old one
-    is next to it.
+    """Even a damaged history stays in the linked folder. The link then points to the new history, next to
+    the old one.
     """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
@@ -154,7 +152,7 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Only the header is read, because reading all five gigabytes would take too long."""
+    """Reading all five gigabytes would take too long."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):

@@ -1,4 +1,4 @@
-"""Samples of the machine's devices: the figures that they contain, and the figures that they omit."""
+"""Samples of the machine's devices: the figures that they contain, and those that they omit."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

@@ -1,4 +1,4 @@
-"""The claims of a document are measured one by one, stopped, resumed, and marked with their verdicts."""
+"""A document's claims are measured one by one, stopped, resumed, and marked with their verdicts."""
 
 import asyncio
 from pathlib import Path

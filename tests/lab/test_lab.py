@@ -1,4 +1,4 @@
-"""A script uses the lab: with a scripted worker, and the README's five lines with a real worker."""
+"""A script uses the lab: with a scripted worker, and the README's five lines with a real one."""
 
 import asyncio
 import os

@@ -40,8 +40,8 @@ class Canvas:
 def painting(
     canvas: Canvas,
 ) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
-    """Return a painter that paints on that canvas, its lab, the runners that the lab creates, and the events
-    of a run.
+    """Return a painter that paints on that canvas, its lab, the runners that the lab creates, and a run's
+    events.
     """
     made, runners = lab_state(), []
 
@@ -56,8 +56,8 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Return a function that advances the clock of the running loop without waiting, and runs the callbacks
-    that become due.
+    """Return a function that advances the running loop's clock without waiting, and runs the callbacks that
+    become due.
     """
     now: list[float] = []
 

@@ -1,5 +1,5 @@
-"""A finding is proved with the workload that was recognised in its example. The figures of the run become a
-factor and a sentence.
+"""A finding is proved with the workload that its example contains. The run's figures become a factor and a
+sentence.
 """
 
 from textwrap import indent
@@ -137,7 +137,7 @@ def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, na
 
 
 def test_untimed_arms_give_no_factor():
-    """Covers a first call that was not observed, and a GPU call for which the host's part was not measured."""
+    """Covers a first call that was not observed, and a GPU call whose host part was not measured."""
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))

@@ -1,6 +1,4 @@
-"""A machine's limits are measured after its first answer. Any request from the user interrupts this
-measurement.
-"""
+"""A machine's limits are measured after its first answer, and any request interrupts this."""
 
 import asyncio
 from pathlib import Path

@@ -78,7 +78,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds do not give the requested precision, so the status of the finished run is not green.
+    # Six rounds do not give the requested precision, so the finished run's status is not green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -113,8 +113,8 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Two sizes were measured, but one of them not precisely enough. So two sizes are left, and each takes
-    about 26 s.
+    """Of two measured sizes, one is not precise enough. So two sizes are left, which take about 26 s
+    each.
     """
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
@@ -183,8 +183,8 @@ def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
         made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=256.0 * size**2)))
         made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=1e-4))
         made.clock.now += 3
-    # A call with 65,536 tokens takes 1.1e12 FLOP and 11 s. There are at least five of them, plus 3 s for each
-    # remaining size.
+    # A call with 65,536 tokens takes 1.1e12 FLOP and 11 s. At least five such calls remain, plus 3 s for
+    # each size.
     assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
@@ -349,7 +349,7 @@ def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.presets.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.presets.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset with the same name but another workload is a different preset.
+    # A preset of the same name with another workload is another preset.
     assert (
         made.presets.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"}
         and made.presets.usual("x", "none") is None

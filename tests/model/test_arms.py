@@ -1,4 +1,4 @@
-"""The arms that a selection yields, and the names of these arms."""
+"""The arms that a selection yields, and their names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The table of GPUs. Every figure has a source, and a GPU is found by any spelling of its name."""
+"""The table of GPUs: every figure has a source, and any spelling of a GPU's name finds it."""
 
 import pytest
 
@@ -54,8 +54,8 @@ def test_unknown_figures_are_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""Rates of square matrix products with PyTorch 2.7 to 2.9, contributed by owners of the GPUs. Each rate is
-the best of five sizes.
+"""Rates of square matrix products with PyTorch 2.7 to 2.9, contributed by owners of the GPUs. Each is the
+best of five sizes.
 """
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),

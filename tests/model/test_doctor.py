@@ -1,4 +1,6 @@
-"""The doctor's child prints a line for each stage of the startup. Reading the lines gives the same stages."""
+"""The doctor's child prints a line for each stage of the startup. Reading the lines gives the same
+stages.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The declaration of a parameter decides which values are valid, wherever the values come from."""
+"""A parameter's declaration decides which values are valid, wherever they come from."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Figures, names and rejections that come from outside are shown in one readable line."""
+"""External figures, names and rejections are shown in one readable line."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Cleaning removes everything from external text that a terminal or markup parser would act on."""
+"""Sanitizing removes everything from external text that a terminal or markup parser would act on."""
 
 import unicodedata
 

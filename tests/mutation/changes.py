@@ -1,5 +1,5 @@
-"""Small changes to the program that make its output wrong for users. They change an operator, a condition, a
-number or a word.
+"""Small changes to the program that make its output wrong for users: of an operator, a condition, a number
+or a word.
 """
 
 import ast
@@ -12,7 +12,8 @@ from pathlib import Path
 ROOMS = ("analysis", "history", "lab", "model", "report")
 """The packages that produce figures and sentences."""
 
-# Replace `<` with its opposite rather than with `<=`: users rarely notice whether a limit is inclusive.
+# Replace `<` with its opposite rather than with `<=`, because users rarely notice whether a limit is
+# inclusive.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),
@@ -36,8 +37,9 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Change:
-    """One replacement in one file. line: the line. start, end: columns in that line, from 0. kind: the kind
-    of code that it replaces.
+    """One replacement in one file.
+
+    line: the line. start, end: columns in that line, from 0. kind: the kind of code that is replaced.
     """
 
     file: str
@@ -62,7 +64,7 @@ class Change:
 
 
 def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> list[Change]:
-    """Return `number` changes, evenly spread over these packages; the same seed gives the same changes.
+    """Return `number` changes, evenly spread over these packages. The same seed gives the same changes.
 
     A line is chosen by its content, so the other choices remain when a line is added, moved or removed.
     """
@@ -96,8 +98,8 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return the nodes that must not change: docstrings, annotations, and code that only a type checker
-        reads.
+        """Return the nodes that must not change: docstrings, annotations, and code for type checkers
+        only.
         """
         out: set[int] = set()
         for node in ast.walk(self._tree):
@@ -141,8 +143,8 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """Yield a change of the text between two columns (in bytes) of one line, if that text contains
-        `before` exactly once.
+        """Yield a change between two columns (in bytes) of a line, if that text contains `before` exactly
+        once.
         """
         raw = self._lines[line - 1].encode()
         first = len(raw[:start].decode())
@@ -153,7 +155,7 @@ class _Finder:
 
     def _between(self, left: ast.expr, right: ast.expr, pair: tuple[str, str], kind: str) -> Iterator[Change]:
         if left.end_lineno == right.lineno and left.end_col_offset is not None:
-            # Require spaces around words, because `in` is a part of many names.
+            # Require spaces around words, because many names contain `in`.
             blank = " " if pair[0][0].isalpha() else ""
             before, after = f"{blank}{pair[0]}{blank}", f"{blank}{pair[1]}{blank}"
             yield from self._at(right.lineno, left.end_col_offset, right.col_offset, before, after, kind)

@@ -1,5 +1,5 @@
-"""A pytest plug-in for coverage. It records which test runs a line, even if one of the test's tasks or
-threads runs it.
+"""A pytest plug-in for coverage that records which test runs a line, even if a task or thread of the test
+runs it.
 """
 
 from collections.abc import Iterator

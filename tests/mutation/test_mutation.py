@@ -1,4 +1,4 @@
-"""Tests detect small changes to figures and words. The changes are made in a copy of the program."""
+"""Tests detect small changes of figures and words, made in a copy of the program."""
 
 import ast
 import shutil
@@ -68,8 +68,8 @@ def test_lines_run_at_import_belong_to_no_single_test() -> None:
 
 
 def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> None:
-    """A test that awaits is not on the stack. If only stack frames counted, most lines of the lab would
-    belong to no test.
+    """A test that awaits is not on the stack, so by stack frames most lines of the lab would belong to no
+    test.
     """
     own = tmp_path / "test_reached.py"
     own.write_text(REACHED)

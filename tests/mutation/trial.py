@@ -45,7 +45,7 @@ _PYTEST = (
     "--tb=no",
 )
 NOT_FOUND, NONE_COLLECTED = 4, 5
-"""The exit codes of pytest if a named test does not exist, and if there are no tests to run."""
+"""pytest's exit codes if a named test does not exist, and if there are no tests to run."""
 Reach = dict[str, dict[int, list[str]]]
 """The quick tests that run each line, by file."""
 
@@ -82,8 +82,8 @@ class Copy:
         return done.returncode
 
     def reach(self) -> Reach:
-        """Return which tests run which line. Takes some minutes. Raises RuntimeError if a test fails although
-        nothing was changed.
+        """Return which tests run each line. Takes minutes. Raises RuntimeError if a test fails without a
+        change.
         """
         found: Reach = {}
         for name in TESTS:
@@ -97,7 +97,7 @@ class Copy:
         return found
 
     def notices(self, change: Change, reach: Reach) -> bool:
-        """Make the change, return whether a test fails, and undo the change.
+        """Make the change, return True if a test fails, and undo the change.
 
         Raises RuntimeError if a test to run does not exist.
         """
@@ -122,7 +122,7 @@ class Copy:
 
 
 def in_body(source: str, line: int) -> bool:
-    """Return whether the line runs when a function is called, and not when its module is imported."""
+    """Return True if the line runs when a function is called, not when its module is imported."""
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body[0].lineno <= line <= (node.end_lineno or line)
@@ -145,12 +145,11 @@ def read_reach(data: Path, folder: Path) -> Reach:
 
 
 def save(reach: Reach, file: Path) -> None:
-    """Save the reach. Computing it is expensive, and it stays valid while the program is unchanged."""
+    """Save the data, which is expensive to compute and stays valid while the program is unchanged."""
     file.write_text(json.dumps(reach))
 
 
 def load(file: Path) -> Reach:
-    """Load the data that `save` wrote."""
     return {
         name: {int(n): t for n, t in lines.items()} for name, lines in json.loads(file.read_text()).items()
     }

@@ -1,4 +1,4 @@
-"""The Markdown pages are correct: generated references are up to date, links are valid, and commands exist.
+"""The Markdown pages are correct: generated references are up to date, links are valid, commands exist.
 Commands that need no other machine are run.
 """
 
@@ -48,11 +48,11 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Valid exit codes by command: 1 for a document with findings, 2 for an unknown GPU, 4 for a claim that was
-not confirmed. Other commands must exit with 0.
+"""By command, valid exit codes besides 0: 1 for a document with findings, 2 for an unknown GPU, 4 for a
+claim that was not confirmed.
 """
 
-# Commands that other tests run, each with its test.
+# commands that other tests run, each with its test
 ELSEWHERE = {
     "tuilab --hangup end": "tests/journeys/test_dropped.py::test_with_hangup_end_a_dropped_connection_ends_everything",
     "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_two_environments_alternate_and_each_arm_names_its_environment",
@@ -104,7 +104,7 @@ ELSEWHERE = {
 }
 
 
-# Commands that the prose names without their arguments.
+# commands that the prose names without their arguments
 NAMED = {
     "tuilab check", "tuilab check --explain", "tuilab check --explain CODE", "tuilab check --rules", "tuilab export",
     "tuilab run FILE.py:FUNCTION", "tuilab history import", "tuilab history save",
@@ -151,7 +151,7 @@ def test_the_references_match_the_program() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield every `tuilab …` in a shell block or back quotes, with the page that contains it."""
+    """Yield every `tuilab …` in a shell block or back quotes, with its page."""
     for paper in PAPERS:
         if paper.name == "CHANGELOG.md":
             continue
@@ -165,7 +165,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
-    """Checks the subcommand and every option. Arguments are ignored, because many are the user's own."""
+    """Checks the subcommand and every option, but not the arguments, because many are the user's own."""
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -183,7 +183,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """Checks paths in back quotes. A path with a word in capitals is the user's own, so it is not checked."""
+    """Checks paths in back quotes. A path with a word in capitals stands for the user's own."""
     if paper.name == "CHANGELOG.md":
         return  # the changelog may also name paths that no longer exist
     for text in re.findall(
@@ -214,7 +214,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def called(line: str, folder: Path) -> calling.Done:
-    """Run the line as a shell would. If it needs neither a worker nor the shell, run it in this process."""
+    """Run the line as a shell would, but in this process if it needs neither a worker nor the shell."""
     words = shlex.split(line)[1:]
     if (words[0] != "run" or "help" in words) and words != ["--version"]:
         return calling.here(*words)

@@ -1,6 +1,4 @@
-"""Synthetic profiles. Their events have the names that TensorFlow's profiler uses, with times in
-microseconds.
-"""
+"""Synthetic profiles, whose events have the names of TensorFlow's profiler and times in microseconds."""
 
 from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine

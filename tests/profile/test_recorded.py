@@ -1,4 +1,4 @@
-"""Profiles of real GPUs. They are read from a folder next to the repository, because they are not part of it."""
+"""Profiles of real GPUs, from a folder next to the repository, because they are not part of it."""
 
 import gzip
 from collections import Counter
@@ -31,7 +31,7 @@ def recorded(name: str) -> tuple[Recording, Activity]:
 
 
 def phases(name: str) -> Counter[str]:
-    """Count the events of the devices by phase."""
+    """Count the devices' events by phase."""
     recording, found = recorded(name)
     on_devices = [seen for seen in found.events if recording.lines[seen.lane].device != HOST]
     return Counter(str(seen.meaning.phase) for seen in on_devices)

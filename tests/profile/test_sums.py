@@ -1,4 +1,4 @@
-"""Tests how the time of a call is divided into parts, with synthetic and random profiles."""
+"""A call's time is divided into parts, with synthetic and random profiles."""
 
 import pytest
 from hypothesis import given
@@ -162,9 +162,7 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
 
 
 def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
-    """The device runs behind the host, so the work launched by one call may run after that call and before
-    the next.
-    """
+    """The device lags behind the host, so work may run after its call and before the next."""
     main = thread(
         "python", call(10, 20), *eager("Mul", 11, 15), call(30, 40), *eager("Mul", 31, 35), sync(36, 40)
     )
@@ -186,13 +184,12 @@ def test_gpu_events_without_a_launch_name_their_op() -> None:
     )
     assert op_micros(out) == {"MatMul": 10, "MemcpyH2D": 20, "hlo fusion": 10}
     assert {row.phase for row in ops(out) if row.op == "MemcpyH2D"} == {"copy"}
-    # The device's clock gives the device's part. For the rest of the call, only the host's clock is
-    # available.
+    # The device's clock gives the device's part, and the host's clock the rest of the call.
     assert out.on_device == {"compute": 20 * MICRO, "copy_in": 20 * MICRO}
 
 
 def test_a_shortened_table_still_counts_every_op() -> None:
-    """A graph of 1,000 ops used to be reported as running 500."""
+    """A graph of 1,000 ops was once reported as running 500."""
     rows = [
         OpTime(op=("Tanh", "Mul")[i % 2], name=f"node_{i}", device="GPU:0", phase="compute", count=1.0,
                seconds=1e-6, busy_s=2e-6)

@@ -85,13 +85,12 @@ class Sshd:
         return environment(data, TUILAB_SSH=ssh, TUILAB_REMOTE=remote)
 
     def close(self) -> None:
-        """Stop the server."""
         self.process.terminate()
         self.process.wait(10)
 
 
 def free_port() -> int:
-    """Return a port on which no process listens."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

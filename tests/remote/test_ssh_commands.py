@@ -1,4 +1,6 @@
-"""Commands with another host, through real ssh and sshd: a run, a sweep, a cut connection, and each failure."""
+"""Commands with another host, through real ssh and sshd: a run, a sweep, a cut connection, and each
+failure.
+"""
 
 import json
 import signal

@@ -22,7 +22,7 @@ def complete(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check_rules(text: bytes) -> list[dict[str, Any]]:
-    """Check the rules on which viewers rely; return the events."""
+    """Assert the rules on which viewers rely; return the events."""
     told = json.loads(text)
     assert told["displayTimeUnit"] in ("ms", "ns")
     events: list[dict[str, Any]] = told["traceEvents"]

@@ -1,4 +1,4 @@
-"""Several hosts measure one run. Each measures its own arms, and if a host disconnects, only its arms end."""
+"""Several hosts measure one run, each its own arms. If a host disconnects, only its arms end."""
 
 import asyncio
 import sys
@@ -138,7 +138,7 @@ async def test_only_a_purely_local_run_may_outlive_the_lab():
         )
         await party.measure(request)
     await party.close()
-    # A remote worker saves only its own part of the run. The lab on this machine saves the whole run.
+    # A remote worker saves only its own part of the run. The local lab saves the whole run.
     assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 

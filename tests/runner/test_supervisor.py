@@ -70,9 +70,7 @@ def behaves(name: str):
 
 
 def exists(pid: int) -> bool:
-    """Return whether the process runs. A process that has ended but has not been reaped yet does
-    not count.
-    """
+    """Return True if the process runs. A process that has ended but has not been reaped does not count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -105,7 +103,7 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
     await rig.until(lambda: len(rig.of(Finished)) == 2)
     assert [started.worker for started in rig.of(RunStarted)] == [0, 1]
     assert len(rig.of(Ready)) == 2 and all(e.expected for e in rig.of(WorkerExited))
-    # A worker that is ready and has measured nothing is not replaced.
+    # A ready worker that has measured nothing is not replaced.
     await rig.supervisor.renew()
     await rig.ready(3)
     await rig.supervisor.measure(replace(measure(), worker=2))
@@ -115,9 +113,7 @@ async def test_a_further_process_requested_later_is_a_fresh_one(rig):
 
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_separate_process(rig):
-    """In a shared process, TensorFlow would run the convolution of one arm with the plan that cuDNN chose for
-    the other arm.
-    """
+    """In a shared process, one arm's convolution would use the plan that cuDNN chose for the other arm."""
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
     await rig.until(lambda: rig.of(Finished))
@@ -266,8 +262,8 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
 )
 async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
-    """A worker whose memory has grown is kept only if it has a model file open, because a fresh worker would
-    have to read that file again.
+    """A worker whose memory has grown is kept only if it has a model file open, which a fresh worker would
+    have to read again.
     """
     monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
     await rig.ready()

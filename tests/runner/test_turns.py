@@ -14,7 +14,7 @@ from tuilab.runner.turns import LEAST_PROCESSES, Turns
 
 
 class Worker:
-    """A scripted worker that works during its turn. It records which other workers work at the same time."""
+    """A scripted worker that works during its turn and records which others work at the same time."""
 
     at_work: "set[str]"
     most = 0

@@ -1,5 +1,5 @@
-"""A run's additional processes are forked from zygotes. The tests check that the right processes are forked,
-and that none is left behind.
+"""A run's additional processes are forked from zygotes: the right processes are forked, and none is left
+behind.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Rig:
         monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
         self.events: list[Event] = []
         self.lab = Supervisor(self.events.append, forks=True)
-        # The tests' shared worker is also a child of this process.
+        # the tests' shared worker is also a child of this process
         self.before = {*psutil.Process().children(recursive=True)}
         self.seen: set[psutil.Process] = set()
 
@@ -71,7 +71,7 @@ class Rig:
 
 
 def command(process: psutil.Process) -> str:
-    """Return the command of a process; empty if the process has ended."""
+    """Return a process's command; empty if the process has ended."""
     try:
         return " ".join(process.cmdline()) if process.is_running() else ""
     except (psutil.ZombieProcess, psutil.NoSuchProcess):

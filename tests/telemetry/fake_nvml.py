@@ -1,4 +1,4 @@
-"""A replacement for `pynvml` with one GPU. Each test sets its answers."""
+"""Replaces `pynvml`, with one GPU. Each test sets its answers."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,7 +20,9 @@ class NVMLError(Exception):
 
 
 def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[..., Any]:
-    """Return a function whose answer depends on its last argument. It raises an error for unknown arguments."""
+    """Return a function whose answer depends on its last argument. It raises an error for unknown
+    arguments.
+    """
 
     def call(*asked: Any) -> Any:
         if asked[-1] not in answers:
@@ -31,7 +33,7 @@ def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[...,
 
 
 class FakeNvml:
-    """Replaces the names of pynvml that tuilab uses.
+    """Provides the names of pynvml that tuilab uses.
 
     answers: for each call, its result, or a function that returns it. refuse: for a call, the error that it
     raises.

@@ -1,4 +1,4 @@
-"""Figures of the host, read from fake files and from this machine."""
+"""The host's figures, read from fake files and from this machine."""
 
 import os
 import subprocess
@@ -122,7 +122,7 @@ def test_rates_include_threads_that_start_and_end():
 
 
 def test_a_busy_process_is_reported_as_busy():
-    """A real process that spins uses about one CPU. An idle process uses almost none."""
+    """A process that spins uses about one CPU, and an idle process almost none."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
@@ -132,7 +132,7 @@ def test_a_busy_process_is_reported_as_busy():
             one.sample()
         time.sleep(0.5)
         (busy, _), (quiet, _) = (one.sample() for one in watched)
-        # The share of a CPU that the process gets depends on the load of the machine.
+        # The process's share of a CPU depends on the machine's load.
         assert quiet.use < busy.use / 2
         assert busy.involuntary is not None and busy.memory > 1_000_000 and busy.threads == 1
     finally:

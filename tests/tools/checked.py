@@ -23,15 +23,15 @@ from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 SUFFIXES = (".py", ".md", ".txt", ".ipynb", ".rst")
-# NEAR is the maximum distance in lines between a reader's label and a finding. ALIKE maps codes between which
-# readers do not distinguish.
+# NEAR is the maximum distance in lines between a reader's label and a finding. ALIKE maps codes that readers
+# do not distinguish.
 NEAR = 3
 ALIKE = {"TL105": "TL104", "TL007": "TL001", "TL112": "TL111"}
 KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")
 
 
 class Said(msgspec.Struct, frozen=True, order=True):
-    """A finding, or the parameters of a preset (`code` is "preset"), as a record contains it."""
+    """A finding in a record, or the parameters of a preset (`code` is "preset")."""
 
     path: str
     line: int
@@ -77,8 +77,6 @@ def _signed(gone: list[Said], came: list[Said]) -> Iterator[tuple[str, Said]]:
 
 
 class Label(msgspec.Struct, frozen=True):
-    """One line of a file of labels."""
-
     path: str
     line: int
     code: str

@@ -17,15 +17,15 @@ FIRST_COMMIT_CHECKED = "2026-11-27"
 EXEMPT = re.compile(
     r"/data/|__snapshots__|docs/formats\.md|\w+/benchmarks/.*\.md|tests/tools/(test_)?prose\.py"
 )
-"""Files that are not checked: data, generated pages, recorded figures, and the files that contain the banned
-words.
+"""Matches files that are not checked: data, generated pages, recorded figures, and files that contain the
+banned words.
 """
 BANNED = re.compile(
     r"\b((?:told|beside|anew)(?! apart|:)|nought|befalls?|whoever|likewise|so many|mend(?:s|ed|ing)?|bears|gone? on with|dear ones?|"
     r"of (?:the host|XLA|Keras|Textual|a person)'s(?! own)|(?<!there )is no (?!longer|more\b|faster|slower|larger|smaller|greater|higher|later))\b",
     re.IGNORECASE,
 )
-"""Words that we would not say to a colleague. They are allowed in back quotes."""
+"""Matches words that we would not say to a colleague. They are allowed in back quotes."""
 NOT_PROSE = re.compile(r"^```.*?^```|^\|.*?$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 BLOCKS = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=#))")
 

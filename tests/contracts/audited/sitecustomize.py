@@ -1,5 +1,5 @@
-"""Logs each time that a history file is opened, by SQLite or by other code. Every Python process of a test
-loads this file through PYTHONPATH.
+"""Logs each time that SQLite or other code opens a history file. Each Python process of a test loads this
+file through PYTHONPATH.
 """
 
 import os
@@ -11,7 +11,7 @@ NAMES = ("history.db", "history.db-wal", "history.db-shm")
 
 
 def note(event: str, args: tuple[object, ...]) -> None:
-    """Add a line to the log if the event opens a history."""
+    """Log the event if it opens a history."""
     if (
         event not in ("open", "sqlite3.connect")
         or not args
