@@ -17,8 +17,6 @@ TUILAB = (sys.executable, "-m", "tuilab")
 
 
 class Done(NamedTuple):
-    """A command's exit code and output."""
-
     returncode: int
     stdout: str
     stderr: str
@@ -37,7 +35,6 @@ def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
 
 
 def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
-    """Run the command in a separate process until it ends."""
     process = begun(data, *words, **how)
     try:
         out, err = process.communicate(timeout=seconds)

@@ -130,7 +130,6 @@ def signals_as_in_a_terminal() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Remove the bytecode of temporary files, including AutoGraph's."""
     yield
     if sys.pycache_prefix:
         shutil.rmtree(sys.pycache_prefix + str(tmp_path_factory.getbasetemp()), ignore_errors=True)
@@ -242,9 +241,6 @@ class Worker:
                 return seen
 
     def ask(self, kind: str, body: msgspec.Struct | dict[str, object] | None = None) -> list[events.Answer]:
-        """Send a question and return its answers in order. Fails the test if the worker rejects the
-        question.
-        """
         identity = uuid.uuid4().hex
         raw = msgspec.Raw(msgspec.json.encode(body if body is not None else {}))
         self.send(requests.Ask(id=identity, kind=kind, body=raw))
@@ -336,7 +332,6 @@ sys.meta_path.insert(0, Finder("tensorflow", give_two_cpus))
 
 @pytest.fixture(scope="session")
 def tf() -> Any:
-    """Yield TensorFlow in this process, with two logical CPUs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow
 

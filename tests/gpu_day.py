@@ -50,7 +50,6 @@ class Outcome:
     said: str
 
     def json(self) -> Any:
-        """Return the JSON object that the program printed; {} if it printed none."""
         try:
             return json.loads(self.out)
         except ValueError:
@@ -85,7 +84,6 @@ PROFILED = (
     ["python-loop", "--mode", "graph"],
     ["stft-medium", "--mode", "graph", "--input", "copied"],
 )
-"""The arms whose profile is compared with the account of a call."""
 TRUTHS = """
 import json, statistics, time
 import tensorflow as tf
@@ -296,7 +294,6 @@ def watched(o: Outcome) -> Differences:
 
 
 def selftest(o: Outcome) -> Differences:
-    """Expect every self-test check to pass."""
     failed = [check for check in o.json().get("checks", []) if not check["passed"]]
     yield from (f"{check['name']}: {check['message']}" for check in failed)
     if not o.json():
@@ -304,7 +301,6 @@ def selftest(o: Outcome) -> Differences:
 
 
 def oom(o: Outcome) -> Differences:
-    """Expect a message of one sentence when memory runs out."""
     for arm in o.json().get("arms", []):
         if "frozen" in arm.get("reason", "") or "Detected at" in arm.get("reason", ""):
             yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
@@ -317,7 +313,6 @@ def recorded(o: Outcome) -> Differences:
 
 
 def ended(o: Outcome) -> Differences:
-    """Expect exit code 0."""
     if o.code:
         yield f"it ended with {o.code}: {last(o)}"
 
@@ -388,7 +383,6 @@ python3 -m venv "$1/venv"
 
 
 def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
-    """Run a step's program for at most `most_s` seconds, and save its output."""
     begun = time.monotonic()
     environment = {
         **os.environ,

@@ -17,7 +17,6 @@ CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
 
 
 def machine(**about: Any) -> Machine:
-    """Return a machine. about: values of its fields."""
     usual = {
         "host": "h",
         "cpu": "c",
@@ -34,7 +33,6 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """Return the start of a run, with one arm by default. about: values of its fields."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -49,7 +47,6 @@ def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int =
 
 
 def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
-    """Return an empty profile. about: values of its fields."""
     usual = {
         "workload": "stft",
         "device": "CPU:0",
@@ -101,18 +98,15 @@ def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
 
 
 def regular_run(run: str = "r1", count: int = 30, seed: int = 1) -> list[e.Event]:
-    """Return a complete, successful run of the three modes."""
     return [started(run, *MODES), *regular(count, seed, run), e.Finished(run=run, status="ok")]
 
 
 def run_of(run: str, count: int = 3, *arms: Arm, seconds: float = 1e-3, **about: Any) -> list[e.Event]:
-    """Return a complete, successful run."""
     told = rounds(run, count, *arms, seconds=seconds)
     return [started(run, *arms, **about), *told, e.Finished(run=run, status="ok")]
 
 
 def folded(*events: e.Event) -> RunState:
-    """Return the state that results from the events."""
     state = RunState()
     for event in events:
         state.apply(event)

@@ -358,7 +358,6 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Return the program's minimum time in seconds on the GPU of the data sheet."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:
@@ -379,7 +378,6 @@ def test_there_are_sixty_programs() -> None:
 
 
 def call_of(name: str) -> GpuCall:
-    """Return the program's call as input for the bound."""
     kernels, mode, copied = PROGRAMS[name]
     by_dtype: dict[str, float] = {}
     for dtype, flop, _ in kernels:

@@ -32,7 +32,6 @@ LAYERS = (
 
 
 def run(**parts):
-    """Return a run in which calls of each arm take 1 ms. One arm has a profile."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
     return made.folded(
         made.started("r1", made.GRAPH, SLOW),

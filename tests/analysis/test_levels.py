@@ -19,7 +19,6 @@ NOISE = {
 
 
 def two(draw: np.random.Generator, n: int, share: float, step: float, noise: float) -> np.ndarray:
-    """Return noisy samples. A share of the calls takes longer by the factor 1 + `step`."""
     return np.where(draw.random(n) < share, 1 + step, 1.0) * np.exp(noise * draw.normal(size=n))
 
 

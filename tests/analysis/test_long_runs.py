@@ -26,7 +26,6 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 
 @contextmanager
 def many(least: int) -> Iterator[None]:
-    """Set the minimum number of samples for computing figures with arrays."""
     with patch.object(statistics, "LARGE", least), patch.object(ratios, "LARGE", least):
         yield
 

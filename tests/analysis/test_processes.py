@@ -160,7 +160,6 @@ def again(state: RunState, worker: int) -> e.RunStarted:
 
 
 def published(*scales: float) -> RunState:
-    """Return a run with one process per scale. The scale multiplies the graph's time."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:

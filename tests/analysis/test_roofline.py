@@ -52,7 +52,6 @@ def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
 
 
 def with_work(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
-    """Return the run with the arms' work and the roofs of its machine."""
     for arm in arms:
         for place in state.points if point is None else [state.points[point]]:
             state.apply(e.WorkKnown(run="r", arm=arm.id, point=place.index, work=work))

@@ -14,7 +14,6 @@ from tuilab.report.rows import doubts
 
 IDLE_S, SLOWER, SONG_S = 370e-6, 1.4, 50e-6
 WINDOW = 5
-"""Number of rounds per window."""
 
 
 def run(

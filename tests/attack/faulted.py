@@ -33,11 +33,9 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""Seconds that a command's processes may outlive the command."""
 
 
 def export() -> None:
-    """Write a run in every format, as the history page does."""
     from tuilab.lab.export import write_kept
     from tuilab.lab.history import CancellableProgress, History
     from tuilab.report.formats import FORMATS
@@ -60,7 +58,6 @@ ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
 
 
 def load_commands() -> None:
-    """Import the modules that commands need, so that a trial takes only milliseconds."""
     for package in (
         "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
     ):  # fmt: skip
@@ -81,7 +78,6 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-        """Run the program of this command line in this process."""
         faulty.fault_arm(b"", 0, 0, 0, b"")
         os.closerange(3, 1_000)
         signal.set_wakeup_fd(-1)

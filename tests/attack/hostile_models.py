@@ -169,7 +169,6 @@ class Made:
         os.mkfifo(folder / "variables" / "variables.index")
 
     def asset_link(self) -> None:
-        """The vocabulary in `assets` is a link to another file of the user."""
         import tensorflow as tf
 
         words, folder = self.models / "words.txt", self.models / "asset_link"
@@ -187,7 +186,6 @@ class Made:
         (folder / "assets" / "words.txt").symlink_to(self.secret)
 
     def escapes(self) -> None:
-        """An assertion fails, and its message contains terminal escape sequences and markup."""
         import tensorflow as tf
 
         def fails(x: Any) -> Any:

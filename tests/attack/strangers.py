@@ -22,7 +22,6 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "mode
 """Scripts outside the repository that write more hostile files."""
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
-"""Time limit in seconds for opening a file in these tests. The default is two minutes."""
 PATIENCE_S = 240.0
 """Seconds after which a command counts as hanging: the opening limit, plus a start on a busy machine."""
 BASE = 1_500_000_000
@@ -43,13 +42,10 @@ async def main(lab):
 
 Lab.run(main)
 """
-"""Opens the files one after another, as the lab's screen does."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended. megabytes: peak memory of all its processes together."""
-
     code: int
     said: str
     seconds: float
@@ -114,7 +110,6 @@ class Field:
         return sorted(os.listdir(self.models))
 
     def contents(self) -> dict[str, object]:
-        """Return the contents of all files that must not change."""
         found: dict[str, object] = {}
         for name in ("models", "outside", "home", "work"):
             for path in (self.root / name).rglob("*"):
@@ -126,7 +121,6 @@ class Field:
         return {**found, "tmp": left}
 
     def command(self, *words: str) -> Outcome:
-        """Run the command until it ends, and record its peak memory."""
         environment = {
             **os.environ, "TUILAB_DATA": knowing(self.root / "data"), "HOME": str(self.root / "home"),
             "TMPDIR": str(self.root / "tmp"), "TUILAB_OPENING_S": str(LIMIT_S), "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -152,7 +146,6 @@ class Field:
         return Outcome(process.returncode, said, time.monotonic() - begun, most // 1_000_000)
 
     def open(self, name: str, *words: str) -> Outcome:
-        """Open a model with a tuilab command. words: the command and its options, without the file."""
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:

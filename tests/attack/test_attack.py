@@ -75,7 +75,6 @@ def table(name: str, **figures: int) -> None:
 
 
 def ours(word: str) -> list[psutil.Process]:
-    """Return the running processes with `word` in their arguments or environment."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -119,7 +118,6 @@ def on_a_terminal(
 def in_a_page(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server, open a page of it, and start a run there."""
     aiohttp = pytest.importorskip("aiohttp")
     words = [*words, "--port", str(free_port())]
     with (place / "log").open("wb") as log:
@@ -350,7 +348,6 @@ def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) ->
 
 
 def rounds_of(data: Path) -> dict[str, int]:
-    """Return each run's number of rounds in that history."""
     if not data.exists():
         return {}
     store = Store.open(data)
@@ -431,7 +428,6 @@ def replaced(rng: random.Random, pattern: bytes, line: bytes, by: str) -> bytear
 
 
 def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
-    """Return a recording with random changes of bytes, values, keys, order or length."""
     out = list(lines)
     for _ in range(rng.choice([1, 1, 2, 5])):
         at = rng.randrange(len(out))

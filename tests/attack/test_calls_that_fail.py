@@ -55,7 +55,6 @@ FAULTS = {
 }
 """By fault: the kind of system call that fails, and its errno."""
 CHANGING = ("cut while read", "grown while read")
-"""Faults that change only the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
@@ -128,7 +127,6 @@ FEW = 4
 
 
 def template(place: Path) -> Path:
-    """Return a home folder with a history, documents, and the user's own files."""
     own = place / "own"
     own.mkdir(parents=True)
     (place / "tmp").mkdir()
@@ -362,7 +360,6 @@ class Attack:
         return sum(b'"type":"round"' in line[:40] for line in Path(match[1]).read_bytes().splitlines())
 
     def undone(self, file: Path, done: Outcome) -> Iterator[str]:
-        """Yield the actions that the command reported as done but did not do."""
         wanted = {
             "history tag": "SELECT 1 FROM tags WHERE run = 'run1' AND tag = 'good'",
             "history note": "SELECT 1 FROM runs WHERE run = 'run1' AND note = 'words'",
@@ -386,7 +383,6 @@ WRITTEN = {
     "check -o": ("own/out.json",),
     "check --write-baseline": ("own/base.json",),
 }
-"""Files that a command writes even if it cannot read them."""
 
 
 @linux

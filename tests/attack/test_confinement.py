@@ -299,7 +299,6 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0
 assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(program))), 0, 0) == 0
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Runs a command as if the kernel had no Landlock."""
 
 
 @pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="other system calls")

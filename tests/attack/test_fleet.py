@@ -22,8 +22,6 @@ SWEEP = ("sweep", "stft-small", "--device", "CPU", "--mode", "graph", "--budget"
 
 
 class AttackWorkers(WorkerPlugin):
-    """Makes each node use this folder's worker and its own data folder."""
-
     name = "attack-workers"
 
     def __init__(self, data: Path, *words: str) -> None:

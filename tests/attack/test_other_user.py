@@ -82,7 +82,6 @@ class Users:
         return json.loads(self.program.stdout.readline())
 
     def give(self, path: Path, name: str) -> None:
-        """Change the owner of a file, or of a folder with all its contents."""
         account = self.accounts[name]
         for each in [path, *path.rglob("*")]:
             os.chown(each, account.pw_uid, account.pw_gid)

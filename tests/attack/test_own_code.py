@@ -96,7 +96,6 @@ SAYS = {
     "lies about its file": "CPU eager",
     "knows odd modules": "CPU eager",
 }
-"""The expected messages of some programs."""
 FEW = ["raises", "sleeps without a name", "forks twice", "prints no text"]
 # Authors see a traceback of their own code without frames from tuilab's files.
 TRACE = re.compile(r"File \"[^\"]*/tuilab/(?!worker/tracebacks)[a-z_/]+\.py\"")

@@ -31,8 +31,6 @@ DAMAGE = ("malformed", "not a database", "integrity", "cannot be read")
 
 
 class Shared:
-    """A data folder that two open labs and two loops of commands share."""
-
     def __init__(self, folder: Path) -> None:
         self.folder, self.truth, self.random = folder, folder / "truth", random.Random(SEED)
         (folder / "train.py").write_text(TRAINS)
@@ -68,7 +66,6 @@ class Shared:
         self.watches += 1
 
     def command(self, killed: bool, *words: str) -> None:
-        """Run one command while the labs run. It ends by itself or is killed at a random time."""
         out = self.folder / f"said-{threading.get_ident()}"
         with out.open("wb") as said:
             process = subprocess.Popen(

@@ -58,7 +58,6 @@ def measure(name: str) -> list[Row]:
 
 
 def machine() -> str:
-    """Return processor, cores, system and Python in one line."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -70,7 +69,6 @@ def machine() -> str:
 
 
 def table(rows: list[Row], note: str) -> str:
-    """Format the rows as a Markdown table, followed by the machine and the note."""
     words = {True: "yes", False: "**no**", None: ""}
     lines = ["| budget | limit | measured | met |", "|---|---|---|---|"]
     lines += [f"| {r.budget} | {r.limit} | {r.measured} | {words[r.met]} |" for r in rows]

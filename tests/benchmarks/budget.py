@@ -32,13 +32,11 @@ def below(
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that is at least as large as this share of the values."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-int(share * 1000) * len(ranked) // 1000) - 1))]
 
 
 def spread(values: Sequence[float]) -> dict[str, object]:
-    """Return median and quartiles, for the detail."""
     return {
         "median": statistics.median(values),
         "q1": quantile(values, 0.25),

@@ -85,7 +85,6 @@ def _part(cell: ArmSamples, low: int, high: int) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> ArmSamples:
-    """Combine the samples of several processes as a run combines them."""
     whole, at = ArmSamples(), 0
     for number, part in enumerate(parts):
         if number:

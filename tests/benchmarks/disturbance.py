@@ -44,7 +44,6 @@ NAMES, LIMITS = ("median", "95% quantile"), (0.01, 0.05)
 HOW = "quick runs of one request on one worker with the screen and without, in turn; the arm that is off by most"
 Figures = dict[str, tuple[float, float]]
 Ratio = tuple[float, float, float]
-"""A ratio, and the ends of its 95% interval."""
 PRESET = """\
 title = "A small STFT"
 workload = "stft"
@@ -137,13 +136,11 @@ class Shared:
                 self.worker.send(request)
 
     def with_screen(self, terminal: Terminal) -> Figures:
-        """Return the figures of a run that the app starts and shows."""
         self._begin(watched=True)
         terminal.press("r")
         return self._end(terminal)
 
     def without_screen(self, terminal: Terminal) -> Figures:
-        """Repeat the app's last run request without a screen; return the figures."""
         self._begin(watched=False)
         self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
         return self._end(terminal)
@@ -216,12 +213,10 @@ def ratio_of(logs: list[float]) -> Ratio:
 
 
 def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
-    """Return the ratio of one figure for each arm."""
     return {arm: ratio_of([pair[index] for pair in some]) for arm, some in logs.items()}
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """Start a worker and an app, and return the results of `pairs`."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:

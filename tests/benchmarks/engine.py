@@ -25,7 +25,6 @@ HEAD = ("budget", "wall", "rounds", "repeated", "timed share", "reached", "flags
 
 
 def row(worker: Worker, name: str, budget: BudgetName) -> list[str]:
-    """Return the table row for one run of a preset's CPU arms."""
     preset = load().find(name)
     chosen = scenario(preset)
     arms = expand(ArmSelection(devices=("CPU:0",)), find(preset.workload).declaration, chosen.parameters)

@@ -61,7 +61,6 @@ class Scenario:
     values: dict[str, Value] = field(default_factory=dict)
     input: str = "resident"
     example: str = ""
-    """The article and its example, such as `000/1`."""
 
 
 def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False) -> Callable[[], object]:

@@ -35,7 +35,6 @@ def running(terminal: Terminal) -> None:
 
 
 def measure() -> list[Row]:
-    """Send 300 keys, in as many runs as needed, and return the delays."""
     took: list[float] = []
     with lab("--preset", PRESET) as terminal:
         running(terminal)

@@ -21,7 +21,6 @@ OPEN_MS, FILTER_MS = 300.0, 100.0
 
 
 def measure() -> list[Row]:
-    """Open the table and filter it, five times each; return the medians."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         _fill(store)

@@ -58,8 +58,6 @@ squared error.
 def script(
     file: str, variant: str, mode: Mode, arrays: list[Any], loss: str
 ) -> Callable[[Any, dict[str, Any]], Callable[[], object]]:
-    """Return a function that makes one call of the model by hand on these inputs."""
-
     def written(tf: Any, v: dict[str, Any]) -> Callable[[], object]:
         given = [tf.constant(each) for each in arrays]
         if not variant:

@@ -51,12 +51,10 @@ class Row:
     calls: dict[str, tuple[GpuBound, float]]
 
     def factors(self) -> dict[str, float]:
-        """Return the measured time as a multiple of its bound, by input."""
         return {kind: took_s / bound.seconds for kind, (bound, took_s) in self.calls.items()}
 
 
 def recorded() -> Recorded:
-    """Return the times in `h100.json`."""
     return msgspec.json.decode(TIMES.read_bytes(), type=Recorded)
 
 
@@ -90,7 +88,6 @@ def read(folder: Path) -> Recorded:
 
 
 def work_of(asked: Asked) -> Work:
-    """Return the work of the function's graph."""
     import tensorflow as tf
 
     from tuilab.model.parameters import check_values
@@ -117,7 +114,6 @@ class _Silent:
 
 
 def rows(cases: Iterable[Asked] = GRAPHS) -> Iterator[Row]:
-    """Yield the bounds and times of the functions that were measured on the GPU."""
     found = recorded()
     for asked in cases:
         if times := found.took_s.get(asked.name):

@@ -33,7 +33,6 @@ DRAWS = 500
 
 
 def arms(tf: Any) -> dict[str, Callable[[], object]]:
-    """Return a function for one call of each arm."""
     signal = tf.random.stateless_normal((16_384,), seed=(1, 2))
     square = tf.random.stateless_normal((256, 256), seed=(3, 4))
 
@@ -53,7 +52,6 @@ def arms(tf: Any) -> dict[str, Callable[[], object]]:
 
 
 def measured() -> dict[str, float]:
-    """Return the median seconds per call of each arm in this process."""
     import tensorflow as tf
 
     out, now = {}, time.perf_counter
@@ -116,9 +114,6 @@ def _forked(zygote: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def collect(file: Path, rounds: int, beside: int, forks: bool) -> None:
-    """Measure, and append one line per process to the file. beside: number of programs that compete for the
-    processors.
-    """
     minute = time.time()
     zygotes = [_start("--zygote") for _ in range(ZYGOTES)]
     try:

@@ -57,7 +57,6 @@ def application(name: str, batch: int, side: int = 224, *, train: bool = False) 
 
 
 def counted(model: Any, shape: tuple[int, ...], dtype: str, *, train: bool = False) -> Work:
-    """Count the work of a call of the model, or of a training step with momentum."""
     import tensorflow as tf
 
     from tuilab.worker.measure.work import of_function, work_of
@@ -123,7 +122,6 @@ PUBLISHED = (
 
 
 def bound_of(row: Published) -> GpuBound:
-    """Return the bound for a published workload on its GPU."""
     work = row.work()
     kernels = round(work.kernels or 1) if row.mode != "xla" else 1
     return GpuCall(work, None, row.mode, kernels=kernels).on(SHEETS[row.sheet])

@@ -20,7 +20,6 @@ HOW = (
 
 
 def ready() -> tuple[float, float]:
-    """Return the seconds until the worker is ready and until the first round is on the screen."""
     with lab("--preset", "stft-small") as terminal:
         terminal.arrival("Presets")
         terminal.press("r")
@@ -41,7 +40,6 @@ def sampled(text: str) -> bool:
 
 
 def alone() -> float:
-    """Return the seconds that a separate process takes to import TensorFlow."""
     begun = time.monotonic()
     subprocess.run(
         [sys.executable, "-c", "import tensorflow"],
@@ -53,7 +51,6 @@ def alone() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure tuilab's start and TensorFlow's import in turns."""
     alone()
     pairs = [(ready(), alone()) for _ in range(PAIRS)]
     ratios = [shown / bare for (_, shown), bare in pairs]

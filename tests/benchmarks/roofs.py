@@ -169,8 +169,6 @@ def _figure(command: list[str]) -> float:
 
 @dataclass(frozen=True)
 class Held:
-    """An arm at one size, compared with its roof."""
-
     preset: str
     size: str
     arm: str
@@ -189,7 +187,6 @@ class Held:
 
 
 def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator[Held]:
-    """Yield each CPU arm of each preset at three sizes."""
     for preset in catalogue.load(shipped_folder()).presets:
         if names and preset.name not in names:
             continue
@@ -230,7 +227,6 @@ def _sweep(declaration, values) -> Sweep | None:
 
 
 def held(preset: str, state: RunState) -> Iterator[Held]:
-    """Yield each measured arm at each point of a run."""
     axis = state.sweep.axes[0].parameter
     for point in sorted(state.points, key=lambda p: value_at(state, p, axis)):
         for arm in measured(state, point.index):
@@ -277,7 +273,6 @@ def all_held() -> tuple[list[Held], Roofs]:
 
 
 def bounds() -> list[Row]:
-    """Return the number of arms that beat their bound; the limit is 0."""
     found, _ = all_held()
     beyond = [each for each in found if each.beyond]
     named = "".join(
@@ -298,7 +293,6 @@ def bounds() -> list[Row]:
 
 
 def table(found: list[Held]) -> str:
-    """Return a table of each arm's achieved rate, roof and bound."""
     lines = [
         "| preset | size | arm | achieved | roof | of the roof | bound | measured | bound by |",
         "|" + "---|" * 9,

@@ -97,7 +97,6 @@ def large_sweep() -> Iterator[object]:
 
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
-    """Show a large run or sweep and each of its views in the lab; return the memory and the times."""
     from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
@@ -173,7 +172,6 @@ async def held_up(app: "TestLab") -> float:
 
 
 def keep_many(folder: Path) -> None:
-    """Add many runs to the history."""
     from tuilab.history.store import Store
     from tuilab.model.events import RunStarted
 
@@ -199,7 +197,6 @@ def rss() -> float:
 
 
 def measure() -> list[Row]:
-    """Measure each scene in a separate process; return its memory and its slowest view."""
     rows = []
     for name, words in SCENES.items():
         with tempfile.TemporaryDirectory() as place:

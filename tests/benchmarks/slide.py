@@ -35,7 +35,6 @@ RIGHT, LEFT = "\x1b[C", "\x1b[D"
 
 
 def slide(terminal: Terminal, key: str) -> float:
-    """Return the seconds from the key press to the new run's first sample."""
     at = terminal.press(key)
     seen = terminal.until(lambda: "warming up: not counted" in terminal.text, 10, "a sample of the warm-up")
     terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the end of the run")

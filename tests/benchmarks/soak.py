@@ -73,7 +73,6 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def lab(told: str) -> int:
-    """Run the lab. On SIGUSR1, it writes its resource usage to a file."""
     from tests.faults.program import PRESETS, WORKER
     from tuilab.runner.supervisor import Supervisor
     from tuilab.tui.app import run
@@ -107,8 +106,6 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
 
 
 class Soak:
-    """One session in its own folder."""
-
     def __init__(self, folder: Path) -> None:
         self.folder, self.look = folder, folder / "look"
         (folder / "home").mkdir()
@@ -124,7 +121,6 @@ class Soak:
         self.history: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Wait until the lab is ready to measure."""
         self.terminal.see("ready, r measures")
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
@@ -144,12 +140,10 @@ class Soak:
         return int(ended)
 
     def under_way(self) -> bool:
-        """Return True if the history contains an unfinished run."""
         assert self.history is not None
         return bool(self.history.execute("SELECT 1 FROM runs WHERE status IS NULL LIMIT 1").fetchone())
 
     def run(self, number: int) -> None:
-        """Make one more run, started by the next keys in turn."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
             # Only the pause after Escape shows that the key was pressed alone. A busy machine may detect the
@@ -176,7 +170,6 @@ class Soak:
         self.wait(over, f"run {number}")
 
     def wait(self, true: Callable[[], bool], what: str) -> None:
-        """Wait until a condition holds. Raises TimeoutError, which contains the screen."""
         end = time.monotonic() + PATIENCE_S
         while not true():
             if time.monotonic() > end or self.terminal.process.poll() is not None:
@@ -184,7 +177,6 @@ class Soak:
             time.sleep(0.01)
 
     def held(self, runs: int) -> Held:
-        """Return the resource usage of the idle lab."""
         self.wait(lambda: not self.under_way(), "the end of a run")
         time.sleep(0.5)
         memory = self.process.memory_full_info()
@@ -196,7 +188,6 @@ class Soak:
         return Held(runs=runs, rss=memory.rss, unique=memory.uss, fds=fds, threads=threads, **inside)
 
     def leave(self) -> None:
-        """Quit the lab and assert that it exits normally."""
         self.terminal.press("q")
         assert self.terminal.ended(20) == 0, self.terminal.text
 

@@ -33,7 +33,6 @@ HOW = (
 
 
 def fill(folder: Path, runs: int = RUNS) -> None:
-    """Create a history of `runs` runs on different days, each with its events and answer."""
     arms = tuple(Arm(device, mode) for device in ("CPU:0", "GPU:0") for mode in ("eager", "graph"))  # type: ignore[arg-type]
     request = Measure(
         id="0", scenario=Scenario("stft", {"samples": 256}), arms=arms, budget=BUDGET["quick"], preset="stft-small"
@@ -56,7 +55,6 @@ def fill(folder: Path, runs: int = RUNS) -> None:
 
 
 def start(data: Path) -> tuple[float, float]:
-    """Return the seconds from the command until the first paint and until the lab accepts keys."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     env |= {"TUILAB_DATA": str(data), "XDG_CONFIG_HOME": str(data)}

@@ -88,7 +88,6 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The screen as text."""
         with self._lock:
             new = bytes(self._all[self._fed :])
             self._fed = len(self._all)
@@ -97,7 +96,6 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return the time. Raises TimeoutError with the screen's text."""
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end:
@@ -106,12 +104,10 @@ class Terminal:
         return time.monotonic()
 
     def at(self, position: int) -> float:
-        """Return the arrival time of the byte at `position`."""
         counts = [count for _, count in self.arrivals]
         return self.arrivals[bisect.bisect_right(counts, position)][0]
 
     def arrival(self, word: str, seconds: float = PATIENCE_S) -> float:
-        """Wait for a word in the output; return its arrival time. Raises TimeoutError."""
         wanted = word.encode()
         self.until(lambda: wanted in self._all, seconds, word)
         return self.at(self._all.find(wanted) + len(wanted) - 1)
@@ -142,13 +138,11 @@ class Terminal:
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:
-        """Type keys; return the time."""
         at = time.monotonic()
         os.write(self._master, keys.encode())
         return at
 
     def bytes_in(self, seconds: float) -> int:
-        """Return the number of bytes that arrive in the next `seconds` seconds."""
         before = self.sent
         time.sleep(seconds)
         return self.sent - before

@@ -64,12 +64,10 @@ class Answer:
 
     @property
     def half(self) -> float:
-        """Half the interval's width, relative to the median."""
         return (self.high - self.low) / 2 / self.median
 
 
 def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
-    """Return an answer with tuilab's own interval of the samples' median."""
     found = estimate(samples)
     assert found is not None
     nothing = float("nan")
@@ -78,7 +76,6 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
 
 
 def command(*words: str, data: str) -> bytes:
-    """Return the output of `tuilab` in a fresh process that uses this data folder."""
     environment = {**os.environ, "TUILAB_DATA": data, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
@@ -87,7 +84,6 @@ def command(*words: str, data: str) -> bytes:
 
 
 def cold(budget: BudgetName, data: str) -> Answer:
-    """Time the command in a fresh process until it exits."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
     words = ["stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json", "--budget", budget]
     begun = time.perf_counter()
@@ -115,7 +111,6 @@ def warm(worker: Worker) -> Answer:
 
 
 def pyperf() -> Answer:
-    """Run `pyperf timeit`, which starts twenty fresh processes that each import TensorFlow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
         words = ["timeit", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
@@ -131,7 +126,6 @@ def pyperf() -> Answer:
 
 
 def torch() -> Answer:
-    """Run `torch.utils.benchmark` with `adaptive_autorange` to 2% in a fresh process."""
     code = (
         "import json\nfrom torch.utils.benchmark import Timer\n"
         f"m = Timer({STATEMENT!r}, setup={SETUP!r}).adaptive_autorange(threshold=0.02)\n"
@@ -164,7 +158,6 @@ def everyone(worker: Worker) -> Iterator[Answer]:
 
 
 def table(answers: list[Answer], note: str) -> str:
-    """Return the table in Markdown."""
     against = next((a for a in answers if a.who.startswith("pyperf")), None)
     head = [
         "who",
@@ -211,7 +204,6 @@ def agreement(answers: list[Answer], against: Answer) -> str:
 
 
 def middle(runs: list[float]) -> tuple[float, float, float]:
-    """Return the trimmed mean of the runs with its 95% interval."""
     found = locate(runs, 0.0)
     assert found is not None
     half = found.half_width()

@@ -61,14 +61,12 @@ class Run(msgspec.Struct):
 
     @property
     def state(self) -> RunState:
-        """Return the run's state from its events."""
         state = RunState()
         for event in self.told:
             state.apply(event)
         return state
 
     def idle(self) -> dict[str, list[float]]:
-        """Return each arm's samples from rounds without competition for the processors."""
         found: dict[str, list[float]] = {}
         last = self.begun
         for event in self.told:
@@ -107,7 +105,6 @@ def one(worker: Worker, count: int) -> Run:
 
 
 def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
-    """Measure, and append one line per run to the file."""
     worker = Worker()
     try:
         for _ in range(runs):

@@ -97,7 +97,6 @@ Figures = dict[str, float]
 
 
 def run(folder: Path, name: str, *, watched: bool) -> Figures:
-    """Return a program's own report. Raises CalledProcessError if the program fails."""
     file = folder / f"{name}.py"
     file.write_text(BEGIN + PROGRAMS[name] + END)
     command = [sys.executable, str(file)]
@@ -111,7 +110,6 @@ def run(folder: Path, name: str, *, watched: bool) -> Figures:
 
 
 def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
-    """Return the reports of pairs of runs: alone, and watched."""
     rng, out = random.Random(name), []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):

@@ -123,7 +123,6 @@ def test_a_wrong_axis_says_what_is_accepted(text):
 
 
 def patterns(condition):
-    """Return the arm patterns in a claim's condition."""
     found = [getattr(condition, name) for name in condition.__struct_fields__]
     return [found for found in found if isinstance(found, ArmPattern)]
 

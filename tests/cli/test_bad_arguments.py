@@ -48,7 +48,6 @@ MEASURING = {"selftest", "doctor", "worker", "machine"}
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Create a folder with a history of two runs and some special files."""
     folder = tmp_path_factory.mktemp("place")
     store = Store.open(folder / "data")
     for run in ("a" * 32, "b" * 32):

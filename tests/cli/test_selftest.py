@@ -29,7 +29,6 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def worker_answers(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """Replace the worker's answers with a list, which the test fills."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

@@ -12,14 +12,12 @@ PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
 
 def test_the_import_contracts_hold():
-    """Checks every import statement against the contracts in pyproject.toml."""
     from importlinter.cli import lint_imports
 
     assert lint_imports(config_filename=str(PACKAGE.parent / "pyproject.toml"), no_cache=True) == 0
 
 
 def loaded_after(statement: str) -> set[str]:
-    """Run the statement in a fresh process; return the names of all loaded modules."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],

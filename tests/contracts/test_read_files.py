@@ -32,7 +32,6 @@ OWN = {
 
 
 def reads(tree: ast.AST) -> Iterator[ast.Call]:
-    """Yield calls that would block on a pipe: `.read_text`, `.read_bytes`, an `open` for reading."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

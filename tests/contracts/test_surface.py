@@ -33,7 +33,6 @@ def of_a_state(node: ast.expr) -> bool:
 
 
 def written(file: Path) -> list[str]:
-    """Return the places where a file writes to a lab's state or calls a function that changes it."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         targets = node.targets if isinstance(node, ast.Assign) else ()
@@ -51,7 +50,6 @@ INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
 
 
 def reached(file: Path) -> list[str]:
-    """Return the places where a file uses the internal parts of a lab or a history."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:

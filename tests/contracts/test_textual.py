@@ -17,7 +17,6 @@ PRIVATE = {name for kind in KINDS for name in dir(kind) if name.startswith("_") 
 
 
 def used(file: Path) -> list[str]:
-    """Return the private names of Textual that a file imports, overrides or accesses, by line."""
     tree, found = ast.parse(file.read_text()), []
     # textual-serve is another package, but its private names may look the same.
     others = {

@@ -70,7 +70,6 @@ INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIM
 
 
 def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
-    """Return a sentence for each contradiction."""
     result = summarise(state, claims)
     told = json.loads(msgspec.json.encode(result))
     out: list[str] = []

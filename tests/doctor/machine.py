@@ -59,7 +59,6 @@ class Machine:
         self.says()
 
     def pci(self, slot: str, vendor: str, kind: str, driver: str = "") -> None:
-        """Add a device to the PCI bus."""
         device = self.root / "sys/bus/pci/devices" / slot
         device.mkdir(parents=True)
         (device / "vendor").write_text(vendor + "\n")
@@ -107,7 +106,6 @@ class Machine:
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Make device files whose path contains `path` fail to open with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -129,7 +127,6 @@ class Machine:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
 
     def tensorflow(self, name: str = "tensorflow", version: str = "2.21.0") -> None:
-        """Add TensorFlow: its metadata, and the library with its search path."""
         wheels = [f"{wheel}<13.0,>=9.1; extra == 'and-cuda'" for wheel in CUDA_WHEELS]
         self.package(name, version, ("numpy>=1.26", *wheels))
         self.package("pip", "25.0")
@@ -139,7 +136,6 @@ class Machine:
         shutil.copy(self.framework, home / "libtensorflow_framework.so.2")
 
     def wheels(self, *, without: tuple[str, ...] = ()) -> None:
-        """Add the metadata and libraries of TensorFlow's CUDA wheels."""
         for wheel, (folder, names) in CUDA_WHEELS.items():
             if wheel in without:
                 continue
@@ -150,7 +146,6 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """Set the output of TensorFlow's child process, and Python code that it then runs."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"
@@ -166,7 +161,6 @@ class Machine:
         self.environ["PYTHONPATH"] = str(module.parent)
 
     def place(self) -> Place:
-        """Return the `Place` that makes the probes examine this machine."""
         return Place(
             root=self.root,
             environ=self.environ,
@@ -178,7 +172,6 @@ class Machine:
         )
 
     def examine(self, limit_s: float = 20.0) -> DoctorReport:
-        """Run the doctor on this machine."""
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
@@ -192,7 +185,6 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = f"{self.lib}:{solver}"
 
     def sees(self, capability: str = "8.9", err: str = "", *tried: Tried) -> None:
-        """Make TensorFlow's child process report that it lists one GPU and computes on it."""
         gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability=capability)
         work = tried or tuple(Tried(what=what, device="GPU:0", seconds=0.1) for what in WORK)
         self.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), *work, err=err)

@@ -99,7 +99,6 @@ def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
 
 
 def compiling(machine: Machine, seconds: float) -> None:
-    """Make TensorFlow announce PTX compilation, then take `seconds` for its first op."""
     machine.healthy()
     gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability="9.0")
     done = encode(Tried(what="Mul", device="GPU:0", seconds=seconds))

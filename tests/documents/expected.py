@@ -41,7 +41,6 @@ def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str
 
 
 def line_of(lines: Sequence[str], text: str, nth: int = 1) -> int:
-    """Return the number of the nth line that contains the text."""
     return [number for number, line in enumerate(lines, start=1) if text in line][nth - 1]
 
 

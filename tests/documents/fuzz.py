@@ -71,7 +71,6 @@ def _under(head: str, body: str) -> str:
 
 
 def _block(draw: st.DrawFn, depth: int) -> str:
-    """Generate a few statements, which may contain blocks."""
     out = []
     for _ in range(draw(st.integers(1, 4 - depth))):
         if depth < 3 and draw(st.integers(0, 2)) == 0:
@@ -84,7 +83,6 @@ def _block(draw: st.DrawFn, depth: int) -> str:
 
 @st.composite
 def programs(draw: st.DrawFn) -> bytes:
-    """Generate Python that mostly parses: imports, a few names, then nested statements."""
     imports = draw(st.permutations(IMPORTS))[: draw(st.integers(4, len(IMPORTS)))]
     head = [*imports, f"n = {draw(st.integers(-3, 5000))}", "x = y = tf.ones((n, 4))", "f = tf.tanh"]
     text = "\n".join([*head, _block(draw, 0)])
@@ -95,7 +93,6 @@ def programs(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def broken(draw: st.DrawFn) -> bytes:
-    """Generate a document with pieces cut out, duplicated or swapped, and with noise."""
     data = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))

@@ -151,7 +151,6 @@ def test_every_fault_is_found_and_no_other(reports, wrong, key):
 
 
 def shipped(document: str, example: int) -> list[Preset]:
-    """Return the bundled presets for an example."""
     presets = catalogue.load(shipped_folder()).presets
     return [p for p in presets if p.source and (p.source.document, p.source.example) == (document, example)]
 

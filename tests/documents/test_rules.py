@@ -46,7 +46,6 @@ def codes(report) -> list[str]:
 
 
 def example_of(known, text: str):
-    """Return the report on an example from a rule's docstring."""
     if known.code in SCRIPTS:
         return read(f"{HEAD}{TENSORS}{text}\n".encode(), shipped(), name="x.py")
     return findings("z = tf.matmul(x, y)", text) if known.code in PROSE else findings(text)

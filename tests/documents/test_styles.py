@@ -14,7 +14,6 @@ EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 
 
 def wanted_and_found(name: str) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
-    """Return two sets of (code, line): the expected findings, and the reported findings without notes."""
     report = read(FOLDER / name, shipped(), preview=False)
     wanted = {
         (f["code"], line_of(report.lines, f["at"], f.get("nth", 1))) for f in EXPECTED[name]["findings"]

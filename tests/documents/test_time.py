@@ -30,7 +30,6 @@ HEAD = {"overlapping timings": "now = time.time()\n"}
 
 
 def seconds(data: bytes, name: str, times: int = 2) -> float:
-    """Return the processor seconds of a check: the minimum of several runs."""
     took = []
     for _ in range(times):
         start = time.process_time()

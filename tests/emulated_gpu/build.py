@@ -37,7 +37,6 @@ def cache() -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Allow only one process to build at a time, because several test runners may start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -100,7 +99,6 @@ def _install(requirement: str, folder: Path) -> None:
 
 
 def library() -> Path:
-    """Return the plug-in compiled for the TensorFlow of `wheel`. Raises Missing."""
     return compiled(wheel() / "tensorflow")
 
 
@@ -145,7 +143,6 @@ def compiled(tensorflow: Path) -> Path:
 
 
 def rows(table: str) -> Iterator[str]:
-    """Yield the table of kernels as C code, one kernel for each combination of types."""
     for line in table.splitlines():
         op, types, host = line.split(" | ")
         attributes = [a.partition("=") for a in types.split(" ") if a != "-"]

@@ -42,7 +42,6 @@ json.dump(rows, sys.stdout)
 
 
 def dump(path: str) -> list[Any]:
-    """Return the GPU kernels of the TensorFlow in this folder."""
     environment = {**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([sys.executable, "-c", DUMP], env=environment, capture_output=True, check=True)
     rows: list[Any] = json.loads(done.stdout)
@@ -50,7 +49,6 @@ def dump(path: str) -> list[Any]:
 
 
 def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
-    """Return one line for each kernel that the CUDA build has and the CPU build lacks."""
     known = {json.dumps(row) for row in cpu}
     lines = set()
     for op, types, host in cuda:

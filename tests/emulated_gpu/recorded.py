@@ -19,7 +19,6 @@ PACED = f"{Path(__file__).with_name('paced.py')}:paced"
 
 
 def events_of(name: str) -> Iterator[Event]:
-    """Yield the events of a recorded run."""
     return (event for event in recording.read(RECORDINGS / f"{name}.jsonl") if getattr(event, "run", ""))
 
 
@@ -35,7 +34,6 @@ def anonymous(event: Event) -> Event:
 
 
 def main() -> None:
-    """Measure both runs for about twenty rounds, and write them to files."""
     from tests.conftest import Worker
     from tests.emulated_gpu.build import environment
     from tuilab import catalogue

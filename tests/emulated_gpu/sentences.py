@@ -40,7 +40,6 @@ def emulated_ops() -> frozenset[str]:
 
 
 def seconds(arm: ArmState, point: int) -> float:
-    """Return the median of the arm's own samples in seconds."""
     return statistics.median(arm.cells[point].samples)
 
 
@@ -68,7 +67,6 @@ def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[st
 
 
 def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
-    """Return the arms that were measured at the point."""
     return {arm.arm.id: arm for arm in measured(state, point)}
 
 

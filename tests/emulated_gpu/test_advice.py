@@ -53,7 +53,6 @@ def run(worker: Worker, name: str, *arms: Arm, budget: Budget = SHORT) -> tuple[
 
 
 PROFILED = msgspec.structs.replace(SHORT, name="publish")
-"""A budget that profiles more calls, which narrows the interval of each part."""
 
 
 LAUNCHING = {"launch-bound", "dispatch-bound"}

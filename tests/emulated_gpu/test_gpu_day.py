@@ -32,7 +32,6 @@ def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[s
 
 
 def replayable(folder: Path) -> None:
-    """Assert that the lab can replay the preset's recording."""
     (recorded,) = folder.glob(f"{PRESET}.EMULATED-tensorflow-*.jsonl")
     _, started, *_, ending = recording.read(recorded)
     assert isinstance(started, RunStarted) and started.preset == PRESET

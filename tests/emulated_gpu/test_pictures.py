@@ -31,8 +31,6 @@ SWEEP = (("sweep", ("s",)),)
 
 
 class Recorded(ScriptedRunner):
-    """Answers every run with the recorded run, and every sweep with the recorded sweep."""
-
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         for event in events_of("sweep" if request.sweep else "run"):
             event = msgspec.structs.replace(event, run=request.id)

@@ -52,7 +52,6 @@ def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 def run(worker: Worker, name: str) -> RunState:
-    """Run the preset's GPU arms, for a sweep only at the first point. Other tests cover the CPU arms."""
     return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 
@@ -61,7 +60,6 @@ USUAL = {
     "matmul-dtypes", "int32-matmul", "too-large-tensor", "string-ops", "pinned-add",
     "host-op-in-chain", "stft-small", "mixed-precision",
 }  # fmt: skip
-"""Presets that cover each workload and each reason why an arm cannot run. Long mode runs the others."""
 
 
 def test_each_workload_is_covered_by_a_usual_preset() -> None:

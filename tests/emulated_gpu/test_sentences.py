@@ -29,7 +29,6 @@ from tuilab.workloads import find
 KERNEL_S, COPY_S = 500e-6, 1e-3
 SHORT = Budget(name="quick", warm_s=0.01, warm_limit_s=0.1, precision=0.2, rounds=8, limit_s=2.0)
 KEPT = os.environ.get("EMULATED_GPU_SENTENCES")
-"""Folder for recordings to inspect, if set."""
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one-gpu", "two-gpus"])

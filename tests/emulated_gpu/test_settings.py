@@ -34,7 +34,6 @@ These are slow enough to hide the real processor's time, even if it is busy.
 
 @pytest.fixture(scope="module")
 def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker with a slow GPU of 64 MiB, on which matrix products fail."""
     times = {"kernel_us": KERNEL_S * 1e6, "pace_ns": PACE_S * 1e9, "copy_gbps": LINK * 1e-9}
     worker = Worker(cpus=1, environment=emulated_gpu(1, memory=64 * 2**20, fail="MatMul", **times))
     yield worker

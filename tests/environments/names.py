@@ -28,8 +28,6 @@ _ENUMERATION = ("value", "names", "module", "qualname")
 
 
 def asked(folder: Path) -> ApiTable:
-    """Return the names that an environment's TensorFlow defines."""
-
     async def ask() -> ApiTable:
         own = Environment(python=str(folder / "bin" / "python"), folder=str(folder))
         async with Lab(environments=(own,)) as lab:

@@ -24,21 +24,15 @@ MOST_NAMED = 4
 
 
 class Seen(msgspec.Struct):
-    """The outcome of one preset."""
-
     status: str
     wrong: list[str]
-    """Failures of the run, and messages about it."""
     measured: int
-    """Number of measured arms."""
     refused: int
     """Number of arms that cannot run on this machine, such as GPU arms."""
     ops: dict[str, dict[str, list[str]]]
-    """The ops of each arm, with the devices that ran each op."""
 
 
 async def measured(own: Environment | None) -> dict[str, Seen]:
-    """Measure all presets in an environment; None means tuilab's own."""
     found = {}
     async with Lab(environments=[own] if own else []) as lab:
         lab.load_presets()

@@ -34,21 +34,18 @@ def fault(run: Fault) -> Fault:
 
 
 def opened(trial: Trial, worker: dict[str, object] | None = None, **given: object) -> Terminal:
-    """Open the lab, and wait until its worker is ready."""
     terminal = trial.open({"rounds": ROUNDS, "every_s": EVERY_S, **(worker or {})}, **given)  # type: ignore[arg-type]
     terminal.see("ready, r measures", seconds=START_S)
     return terminal
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Start a run, and wait until a random point of it."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
 
 
 def reacts(terminal: Terminal) -> None:
-    """Assert that the lab answers a key."""
     terminal.press("?")
     terminal.see("─ Help ─", seconds=REACTS_S)
     terminal.press("\x1b")
@@ -56,7 +53,6 @@ def reacts(terminal: Terminal) -> None:
 
 
 def works(terminal: Terminal) -> None:
-    """Assert that another run completes."""
     reacts(terminal)
     # While the worker is being replaced, the run waits for the new worker.
     terminal.press("r")
@@ -64,13 +60,11 @@ def works(terminal: Terminal) -> None:
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
-    """Ask the lab to exit, and assert its exit code."""
     terminal.press("q")
     assert terminal.ended(REACTS_S) == code
 
 
 def done(terminal: Terminal) -> None:
-    """Wait until the run has completed."""
     terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
 
 
@@ -102,7 +96,6 @@ def elsewhere(terminal: Terminal, rng: random.Random) -> None:
 
 
 def found_again(trial: Trial, *words: str, **given: object) -> Terminal:
-    """Start the lab again, and assert that it finds the run and shows these words."""
     terminal = trial.open({"rounds": ROUNDS}, **given)  # type: ignore[arg-type]
     terminal.see(*words, seconds=START_S)
     return terminal
@@ -174,14 +167,12 @@ _worker_hangs("hang-hard")
 
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
-    """A call in the worker hangs, but the lab can still be closed."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
 
 @fault
 def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
-    """The worker sends broken lines, which appear as log lines."""
     terminal = opened(trial, {"faults": {str(rng.randint(1, ROUNDS)): "noise"}})
     terminal.press("r")
     done(terminal)
@@ -268,7 +259,6 @@ def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Nothing has been measured yet, so no data is left behind."""
     terminal = trial.open({"warm_s": 30})
     terminal.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.3))
@@ -307,7 +297,6 @@ def lab_terminated(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
-    """The user presses the exit key during a run."""
     terminal = opened(trial)
     amid(terminal, rng)
     leaves(terminal)
@@ -381,9 +370,6 @@ def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
-    """The terminal is resized rapidly during a run, also to absurd sizes. Afterwards, the screen is
-    correct.
-    """
     terminal = opened(trial)
     terminal.press("r")
     for _ in range(60):
@@ -429,7 +415,6 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
 
 @contextlib.contextmanager
 def locked(trial: Trial) -> Iterator[None]:
-    """Hold an exclusive lock on the store from another program."""
     other = sqlite3.connect(trial.data / FILE, isolation_level=None, timeout=5, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     try:
@@ -512,10 +497,6 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_damaged(trial: Trial, rng: random.Random) -> None:
-    """The store's pages are overwritten while a lab is open.
-
-    The lab renames the store and creates a new one. No round of the run is lost.
-    """
     terminal = opened(trial)
     amid(terminal, rng)
     with (trial.data / FILE).open("r+b") as stream:
@@ -530,7 +511,6 @@ def store_damaged(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_is_no_database(trial: Trial, rng: random.Random) -> None:
-    """The store's file was never a database. The lab renames it and deletes nothing."""
     trial.data.mkdir(exist_ok=True)
     rubbish = rng.randbytes(rng.randint(100, 10_000))
     (trial.data / FILE).write_bytes(rubbish)
@@ -568,7 +548,6 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """The file system of the home folder becomes read-only between two starts."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:
@@ -589,7 +568,6 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
-    """The home belongs to another user and cannot be read or written."""
     if os.getuid() == 0:
         # Root has every permission, so the program drops its privileges.
         before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
@@ -616,7 +594,6 @@ def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def clock_steps(trial: Trial, rng: random.Random) -> None:
-    """The lab's wall clock is set an hour back, or a day forward, during a run."""
     terminal = opened(trial, clock_step_s=rng.choice([-3_600, 86_400, -86_400 * 400]))
     amid(terminal, rng)
     (trial.folder / "step").touch()
@@ -634,14 +611,12 @@ def gone_alone(trial: Trial) -> None:
 
 
 def command(trial: Trial, *words: str) -> str:
-    """Run a command of the real program on the trial's store; return its output."""
     told = calling.run(trial.data, *words, seconds=60, env=trial.environment)
     assert told.returncode == 0 and "Traceback" not in told.stderr, told
     return told.stdout
 
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
-    """Run the import command that the last message shows."""
     match = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
     assert match, terminal.last_words
     name = match[1]

@@ -43,7 +43,6 @@ class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 SCRIPT = Says()
 ARMS: list[str] = []
-"""The current run's arms."""
 HANDLERS: dict[type[requests.Request], str] = {
     requests.Measure: "tests.faults.measuring:measure",
     requests.Ask: "tests.faults.measuring:other",
@@ -52,7 +51,6 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 
 def read(given: Mapping[str, Any]) -> Says:
-    """Return the instructions from their JSON."""
     return msgspec.convert(given, Says, strict=False)
 
 
@@ -98,7 +96,6 @@ def other(context: Context, request: requests.Request) -> None:
 
 
 def note(run: str, index: int) -> None:
-    """Record in the side log that this round has been reported."""
     path = os.environ.get(SIDE_LOG)
     if path:
         fd = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
@@ -107,7 +104,6 @@ def note(run: str, index: int) -> None:
 
 
 def go_wrong(context: Context, run: str, done: int) -> None:
-    """Cause the fault, if any, that the instructions set for this round."""
     fault = SCRIPT.faults.get(done, "")
     if not fault:
         return

@@ -9,7 +9,6 @@ import time
 import tensorflow as tf
 
 AFTER = 40
-"""Number of successful calls before a failure."""
 
 
 def _failing(fail, in_graphs=False):
@@ -27,8 +26,6 @@ def _failing(fail, in_graphs=False):
 
 
 def no_device_memory(n: int = 4):
-    """Fail as TensorFlow does on a full device."""
-
     def fail():
         raise tf.errors.ResourceExhaustedError(
             None, None, "OOM when allocating tensor with shape[1099511627776]"

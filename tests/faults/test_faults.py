@@ -31,7 +31,6 @@ USUAL = {
 test_real_faults.py.
 """
 LONG = 6
-"""Repetitions of each fault in long mode."""
 
 
 @dataclass
@@ -51,19 +50,16 @@ class Outcome:
 
     @property
     def fine(self) -> bool:
-        """True if there was no failure and nothing was left or lost."""
         return not (self.fault or self.left or self.lost or self.late or self.traceback)
 
     @property
     def report(self) -> str:
-        """Return a description of the failures."""
         shown = re.sub(r"\x1b\[[0-?]*[a-zA-Z]", " ", self.traceback)
         counts = f"{self.left} processes left, {self.lost} rounds lost, too late: {self.late}"
         return f"{counts}\n{self.fault}\n{shown}"
 
 
 def attempt(name: str, seed: int, folder: Path) -> Outcome:
-    """Run one trial of a fault."""
     out, begun = Outcome(), time.monotonic()
     with trial(folder / f"{name}-{seed}") as made:
         try:
@@ -81,7 +77,6 @@ def attempt(name: str, seed: int, folder: Path) -> Outcome:
 
 
 def attempts(plan: list[tuple[str, int]], folder: Path) -> dict[tuple[str, int], Outcome]:
-    """Run several trials, a few at a time."""
     folder.chmod(0o755)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {pool.submit(attempt, name, seed, folder): (name, seed) for name, seed in plan}

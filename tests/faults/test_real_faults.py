@@ -18,12 +18,10 @@ MEASURED_S = 60.0
 
 
 def hurries(terminal: Terminal) -> None:
-    """Set the short budget and one process, and assert that the lab uses them."""
     terminal.see("quick", seconds=REACTS_S)
 
 
 def opens(terminal: Terminal, name: str) -> None:
-    """Open and measure one of the functions."""
     terminal.press("o")
     terminal.see("─ Open ─", seconds=REACTS_S)
     terminal.press(f"{OWN}:{name}")

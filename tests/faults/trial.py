@@ -29,8 +29,6 @@ START_S = 40.0
 
 
 class Trial:
-    """A trial: its own home, the programs that run in it, and the workers' own counts of rounds."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.data = folder / "data"
@@ -78,7 +76,6 @@ class Trial:
 
     @property
     def reported(self) -> dict[str, set[int]]:
-        """The rounds that workers reported, by run."""
         out: dict[str, set[int]] = defaultdict(set)
         with contextlib.suppress(FileNotFoundError):
             for line in self.side_log.read_text().splitlines():
@@ -87,7 +84,6 @@ class Trial:
         return out
 
     def moved_to(self, data: Path) -> None:
-        """Set the new folder of the history after the test has moved it."""
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
@@ -114,7 +110,6 @@ class Trial:
         return {run: rounds for run, rounds in missing.items() if rounds}
 
     def processes(self) -> dict[int, str]:
-        """Return this trial's running processes with their commands."""
         out = {}
         mark = f"{MARK}={self.mark}".encode()
         for entry in os.listdir("/proc"):
@@ -127,14 +122,12 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Return the processes that still run after `seconds` seconds; there should be none."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
 
     def traceback(self) -> str:
-        """Return the part of a traceback that a terminal showed; "" if there is none."""
         for terminal in self.terminals:
             sent = bytes(terminal.sent)
             for words in (b"Traceback", b"Error:", b"Exception"):

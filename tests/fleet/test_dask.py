@@ -45,8 +45,6 @@ def cluster() -> Iterator[LocalCluster]:
 
 
 class Rig:
-    """A sweep on a cluster, recorded as a command records it."""
-
     def __init__(self, folder, refine: bool = False) -> None:
         self.recorder = Recorder(Store.open(folder))
         self.news: list[Progress] = []

@@ -30,7 +30,6 @@ def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
 
 
 def serve(address: str) -> None:
-    """Serve until the test session has ended."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address + ".new")
     listening.listen(64)

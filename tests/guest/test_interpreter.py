@@ -12,7 +12,6 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """Create a program that prints this text instead of a Python's self-description."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)
@@ -20,7 +19,6 @@ def program(path: Path, says: str) -> Path:
 
 
 def python(path: Path, version: str = "3, 10, 4", tensorflow: str = '"2.18.1"') -> Path:
-    """Create a fake Python that reports these versions."""
     known = (
         f'{{"python": [{version}], "folder": "{path.parent.parent}", "path": [], "tensorflow": {tensorflow}}}'
     )

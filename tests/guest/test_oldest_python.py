@@ -12,7 +12,6 @@ PACKAGE = ROOT / "tuilab"
 
 
 def of_a_worker() -> list[Path]:
-    """Return every file of tuilab that a worker may import."""
     files = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts

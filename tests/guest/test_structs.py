@@ -125,7 +125,6 @@ def test_requests_are_read_as_by_msgspec():
 
 @pytest.fixture(scope="module")
 def structs() -> Any:
-    """Load the substitute under another module name."""
     path = Path(str(door.__file__)).with_name("structs.py")
     spec = importlib.util.spec_from_file_location("structs_alone", path)
     assert spec is not None and spec.loader is not None

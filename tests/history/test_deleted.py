@@ -14,7 +14,6 @@ RUN, OTHER = "a" * 32, "a" * 33
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """Return a data folder with a deleted run of 40 rounds."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     store = Store.open()
     events = regular_run(RUN, 40)

@@ -36,7 +36,6 @@ FORMATS = ("json", "csv", "markdown", "html")
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """Return a data folder with a history of three runs."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     filled(tmp_path / "data", 3)
@@ -68,7 +67,6 @@ def fill(place):
 
 @pytest.fixture
 def full(tmp_path, monkeypatch):
-    """Return a data folder with a history of three runs, on a full disk."""
     with disk(tmp_path / "disk", "2m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -25,14 +25,12 @@ MEASURES = ["run", "stft-small", "--budget", "quick"]
 
 
 def red(app) -> str:
-    """Return the red part of the first line."""
     (line,) = app.screen_stack[0].query_one(Header).paint(app.size.width, 1)
     return "".join(words for words, style in line if style == BAD)
 
 
 @contextlib.contextmanager
 def locked(file):
-    """Hold a lock on the history from another program."""
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

@@ -38,7 +38,6 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Measure a run with hostile text in every event."""
     assert isinstance(request, requests.Measure)
     for batch in scene.batches(request, context.machine, SUPPLY, **MANY):
         context.send(*batch)

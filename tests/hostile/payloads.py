@@ -195,11 +195,9 @@ class Supply:
 
 
 def toml(text: str) -> str:
-    """Return the text as a TOML string, without surrogates."""
     text = text.encode("utf-8", "ignore").decode()
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def tokens_in(text: str) -> set[str]:
-    """Return the payload tokens that are visible in the text."""
     return set(SHOWN.findall(text))

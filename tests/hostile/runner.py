@@ -37,7 +37,6 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Ready(machine=self.answers, import_s=1, start_s=1))
 
     def add(self, host: str) -> object:
-        """Add another host, which then announces itself."""
         self._on_event(Warming(stage=self.supply.text(), elapsed_s=0.0, origin=host))
         self._on_event(Ready(machine=scene.machine(self.supply), import_s=1, start_s=1, origin=host))
         self._on_event(WorkerExited(code=1, message=self.supply.text(), origin=host))
@@ -59,7 +58,6 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Answer(request=request.id, kind=request.kind, body=body))
 
     def refuse(self) -> None:
-        """Reject a request with the worker's own message."""
         self._on_event(Refused(request="", message=self.supply.text(), detail=self.supply.text()))
 
     async def measure(self, request: Measure) -> None:

@@ -34,7 +34,6 @@ KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Par
 
 
 def spoilt(message: T, supply: Supply) -> T:
-    """Return the message with a payload in each free-text field."""
     kind = type(message).__name__
     free = (FREE | NAMED.get(kind, set())) - KEPT.get(kind, set())
     changed = {
@@ -65,7 +64,6 @@ def machine(supply: Supply) -> Machine:
 def batches(
     request: Measure, here: Machine, supply: Supply, *, nodes: int = 60, logs: int = 60, rounds: int = 6
 ) -> Iterator[list[Event]]:
-    """Yield the events of a scripted run with payloads, and with this number of nodes and log lines."""
     run = request.id
     live = [arm for arm in request.arms if arm.device == "CPU:0"]
     for batch in Script(request, here, rounds).batches():
@@ -95,7 +93,6 @@ def _more(run: str, arm: str, supply: Supply, nodes: int, logs: int) -> Iterator
 
 
 def node(supply: Supply) -> Node:
-    """Return an op with hostile fields."""
     kinds = ("op", "copy", "folded", "op")
     text = supply.text
     return Node(
@@ -105,12 +102,10 @@ def node(supply: Supply) -> Node:
 
 
 def profile(supply: Supply) -> Profile:
-    """Return the account of a call whose ops have hostile names."""
     return spoilt(PROFILE, supply)
 
 
 def forecast(supply: Supply) -> ScenarioExplanation:
-    """Return a hostile GPU forecast."""
     return spoilt(FORECAST, supply)
 
 
@@ -130,7 +125,6 @@ def declaration(supply: Supply, name: str = "own") -> Declaration:
 
 
 def diagnosis(supply: Supply) -> DoctorReport:
-    """Return a doctor's report with hostile text."""
     text = supply.text
     return DoctorReport(
         gpu_visible=False, code="driver-missing", cause=text(), mend=text(),
@@ -222,7 +216,6 @@ print({!r}, time.time() - start)
 
 
 def document(file: Path, supply: Supply, pages: int = 12) -> Path:
-    """Write an article with hostile lines."""
     parts = []
     for _ in range(pages):
         parts.append(DOCUMENT.format(*(supply.text() for _ in range(9))))

@@ -10,7 +10,6 @@ CSI = re.compile(r"\x1b\[([<=>?]?)([0-9;:]*)([ -/]*)([@-~])")
 MODES = {"25", "1000", "1003", "1004", "1006", "1015", "1016", "1049", "2004", "2026", "2048", "7"}
 """Terminal modes: cursor, mouse, focus, alternate screen, paste, synchronised output, resize, wrapping."""
 POINTER = re.compile(r"\x1b\]22;[a-z-]{1,20}\x07")
-"""Matches the sequence that sets the shape of the mouse pointer, by its name in Textual."""
 CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
@@ -77,5 +76,4 @@ def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
 
 
 def kinds(sent: bytes) -> Counter[str]:
-    """Count each kind of control sequence."""
     return Counter("".join((m[1], m[3], m[4])) for m in CSI.finditer(sent.decode("utf-8", "replace")))

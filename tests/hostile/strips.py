@@ -15,12 +15,10 @@ BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u
 
 
 def is_forbidden(character: str) -> bool:
-    """Return True if a terminal would act on the character or reorder its neighbours."""
     return character in BIDI or unicodedata.category(character) in FORBIDDEN
 
 
 def faults_of(text: str) -> str:
-    """Return the parts of a text that a terminal must not receive; "" if there are none."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""
@@ -42,7 +40,6 @@ def segment_faults(segment: Segment) -> str:
 
 
 def shown(app: App[object]) -> tuple[str, list[str]]:
-    """Return the screen's text, and its faults."""
     texts, faults = [], []
     for segments in lines(app):
         texts.append("".join(segment.text for segment in segments))

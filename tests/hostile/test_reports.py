@@ -52,8 +52,6 @@ def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, obje
 
 
 class Tags(HTMLParser):
-    """Collects the tags and attributes of an HTML page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: set[str] = set()
@@ -114,7 +112,6 @@ for words in json.loads(sys.argv[1]):
     with contextlib.suppress(SystemExit):
         main()
 """
-"""Runs one command after another in one process."""
 
 
 @pytest.mark.terminal

@@ -41,7 +41,6 @@ class Seen:
 
 
 def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: object) -> TestLab:
-    """Run the lab with hostile presets and a hostile worker."""
     (folder / "presets").mkdir()
     scene.presets(folder / "presets", presets, supply)
 
@@ -149,8 +148,6 @@ async def test_hostile_documents_are_shown_as_text(tmp_path):
 
 
 async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
-    """Wait until the message with that token is on the screen, and assert that there is no fault."""
-
     def said() -> bool:
         text, faults = shown(seen.app)
         return token in text and not faults

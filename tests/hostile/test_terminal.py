@@ -25,7 +25,6 @@ pytestmark = pytest.mark.terminal
 COLUMNS, PAGES = 160, 21
 PATIENCE_S, REST_S, IDLE_S = 20.0, 0.2, 1.2
 BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
-"""Matches an incomplete control sequence."""
 
 
 class Sight:
@@ -80,7 +79,6 @@ class Sight:
         return changed
 
     def page(self, key: str = "\x1b[6~") -> None:
-        """Page through a table to its end."""
         for _ in range(PAGES):
             if not self.press(key):
                 return
@@ -88,7 +86,6 @@ class Sight:
 
 @contextlib.contextmanager
 def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]:
-    """Run the lab with hostile presets and a hostile worker."""
     command = [sys.executable, "-P", "-m", "tests.hostile.program", str(home / "presets"), json.dumps(told)]
     env = {**environment(home), "HOME": str(home), "COLORTERM": "truecolor"}
     terminal = Terminal(command, env, size, cwd=str(home))

@@ -16,8 +16,6 @@ from tests.journeys.user import CHECKOUT
 
 
 class Fault(NamedTuple):
-    """A fault, the place at which to plant it, and the journey that must notice it."""
-
     name: str
     file: str
     old: str
@@ -76,7 +74,6 @@ FAULTS = (
 
 
 def noticed(fault: Fault) -> bool:
-    """Plant the fault and run its journey; return True if the journey fails."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")

@@ -10,7 +10,6 @@ from tests.journeys.user import User
 pytestmark = pytest.mark.timeout(300)
 NOT_PASSED = 1
 CONTAINER = "unshare --pid --fork --mount-proc --kill-child"
-"""Runs a command as process 1 of a container, without a terminal."""
 
 
 @pytest.mark.long

@@ -13,7 +13,6 @@ RIGHT = "\x1b[C"
 
 
 def slider(lab: Terminal, name: str = "samples") -> str:
-    """Return the value next to a slider."""
     match = re.search(rf"{name} +([\d,]+[kM]?) +┣", lab.text)
     return match[1].replace(",", "") if match else ""
 

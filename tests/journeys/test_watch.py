@@ -9,7 +9,6 @@ from tests.journeys.user import User, figures
 
 pytestmark = pytest.mark.timeout(300)
 SECOND = "tuilab run stft-small --budget quick --mode graph --device CPU"
-"""The command that the second shell runs."""
 TRAIN = """
 import sys, time
 import tensorflow as tf

@@ -132,7 +132,6 @@ class User:
         self._groups: dict[int, tuple[str, Group | None, Path]] = {}
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file in the home; return its path."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -213,9 +212,6 @@ class User:
     # The lab
 
     def begins_and_stops(self, line: str) -> dict[str, Any]:
-        """Run a measuring command until it has measured some rounds, stop it with Ctrl-C, and return the
-        saved run.
-        """
         before = {run["run"] for run in self.history()}
         process = self.begin(line)
 
@@ -240,7 +236,6 @@ class User:
         return run
 
     def history(self) -> list[dict[str, Any]]:
-        """Return the saved runs, newest first."""
         runs: list[dict[str, Any]] = json.loads(self.run("tuilab history --json", beside=True).out)
         return runs
 
@@ -268,7 +263,6 @@ class User:
             terminal.close()
 
     def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
-        """Leave the lab with its keys, and assert that none of its processes remains."""
         terminal.press(keys)
         found = terminal.ended()
         assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
@@ -278,7 +272,6 @@ class User:
     # Remaining processes
 
     def processes(self) -> list[psutil.Process]:
-        """Return the processes that use this home, or whose working folder is below it."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -291,20 +284,17 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail if a process of the user still runs after `seconds` seconds."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not left, "left running: " + "; ".join(named(process) for process in left)
 
     def nothing_is_left(self) -> None:
-        """Fail if the lab has left a process or a temporary file behind."""
         self.nothing_runs()
         left = sorted(path.name for path in (self.home / "tmp").iterdir() if "tuilab" in path.name)
         assert not left, f"left in the temporary folder: {left}"
 
     def end(self) -> None:
-        """Kill the processes that a failed story left running."""
         for process in self.processes():
             process.kill()
         for file in self.home.rglob("bystander.*"):
@@ -313,12 +303,10 @@ class User:
 
     @property
     def seen(self) -> str:
-        """The last commands with their output, and the current text of every screen."""
         return "\n\n".join(each() for each in self._saw[-6:])
 
 
 def named(process: psutil.Process) -> str:
-    """Describe a process briefly."""
     try:
         return f"{process.pid} {' '.join(process.cmdline())[:200]}"
     except psutil.Error:
@@ -326,10 +314,8 @@ def named(process: psutil.Process) -> str:
 
 
 def figures(text: str) -> list[str]:
-    """Return the times in a text, as a person would read them."""
     return re.findall(r"[\d.,]+ (?:ns|µs|ms|s)\b", text)
 
 
 def missing(*programs: str) -> Sequence[str]:
-    """Return the programs that are not installed here."""
     return [program for program in programs if shutil.which(program) is None]

@@ -102,7 +102,6 @@ def test_each_claim_of_an_article_has_the_line_of_its_sentence(tmp_path):
 
 
 def test_the_command_prints_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):
-    """Runs `tuilab check 000 --measure -o page.html`."""
     from tuilab.cli import fact_check as command
 
     async def measured(act):

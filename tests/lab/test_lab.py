@@ -29,8 +29,6 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 class Runners(list[ScriptedRunner]):
-    """Collects every runner that a lab creates."""
-
     def __init__(self, **given: object) -> None:
         super().__init__()
         self._given = given
@@ -137,7 +135,6 @@ async def test_a_stopped_run_keeps_its_measurements_even_if_the_script_is_interr
 
 
 async def begun(made: Lab) -> None:
-    """Start a measurement as the key does, and wait until the run has ended."""
     assert made.begin()
     await asyncio.sleep(0)
     while made.state.running:

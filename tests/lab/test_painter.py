@@ -26,8 +26,6 @@ def test_the_first_round_is_painted_at_once_and_later_ones_less_often():
 
 
 class Canvas:
-    """Counts paints, and immediately reports each paint as shown on the screen."""
-
     def __init__(self) -> None:
         self.drawn: list[Change] = []
         self.bytes = 0

@@ -19,7 +19,6 @@ ROUNDS = 3_000
 
 
 def kept(folder) -> tuple[Store, list[e.Event]]:
-    """Return a store with one run whose rounds are mostly packed."""
     store = Store.open(folder)
     rounds = regular(ROUNDS)
     note = e.Log(run="r1", text="half", level="info")
@@ -54,7 +53,6 @@ class Screen:
 
 
 async def at(replay: Replay, screen: Screen, round: int) -> RunState:
-    """Return the state after moving the replay to round `round`."""
     replay.paused = True
     replay.seek(round)
     playing = asyncio.ensure_future(

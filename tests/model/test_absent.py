@@ -19,7 +19,6 @@ KEPT = Path(__file__).with_name("absent.json")
 
 
 def absent() -> dict[str, str]:
-    """Return the default of each optional field."""
     return dict(sorted(_found()))
 
 

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 ROOMS = ("analysis", "history", "lab", "model", "report")
-"""The packages that produce figures and sentences."""
 
 # Replace `<` with its opposite rather than with `<=`, because users rarely notice whether a limit is
 # inclusive.
@@ -86,7 +85,6 @@ def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> 
 
 @cache
 def changes(file: str, source: str) -> list[Change]:
-    """Return every possible change of a file: operators, conditions, constants, words of sentences."""
     found = list(_Finder(file, source).found())
     return sorted(set(found), key=lambda change: (change.line, change.start, change.after))
 

@@ -28,7 +28,6 @@ TESTS = (
     "watch",
     "worker/measure",
 )
-"""The test folders that may detect a change."""
 LIMIT_S = 600
 """Time limit of one trial in seconds. A change that makes the tests hang counts as detected."""
 _PYTEST = (
@@ -51,8 +50,6 @@ Reach = dict[str, dict[int, list[str]]]
 
 
 class Copy:
-    """A separate copy of the program and its tests."""
-
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
         for name in ("tuilab", "tests", "presets", "docs"):
@@ -131,7 +128,6 @@ def in_body(source: str, line: int) -> bool:
 
 
 def read_reach(data: Path, folder: Path) -> Reach:
-    """Return the lines that coverage recorded, by test name."""
     from coverage import CoverageData
 
     recorded = CoverageData(str(data))

@@ -4,7 +4,6 @@ from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine
 
 MICRO = 1_000_000
-"""Picoseconds per microsecond."""
 
 
 def event(name: str, start: float, end: float, op: str = "", **stats: Stat) -> XEvent:

@@ -31,7 +31,6 @@ def recorded(name: str) -> tuple[Recording, Activity]:
 
 
 def phases(name: str) -> Counter[str]:
-    """Count the devices' events by phase."""
     recording, found = recorded(name)
     on_devices = [seen for seen in found.events if recording.lines[seen.lane].device != HOST]
     return Counter(str(seen.meaning.phase) for seen in on_devices)

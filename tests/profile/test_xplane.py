@@ -12,7 +12,6 @@ from tuilab.worker.profile import answer
 
 @pytest.fixture(scope="module")
 def recording(tf: Any) -> Recording:
-    """Return a host thread and a GPU stream, with the rows derived from them."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     space = xplane_pb2.XSpace()

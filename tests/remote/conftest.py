@@ -10,7 +10,6 @@ from tests.remote.server import SSHD, Sshd
 
 @pytest.fixture(scope="session")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    """Yield the server. Skips the test if OpenSSH is not installed."""
     for program in (SSHD, "ssh", "ssh-keygen"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed (Debian: openssh-server, openssh-client)")

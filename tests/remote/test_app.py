@@ -69,14 +69,12 @@ async def test_a_host_is_added_and_measured_and_swept_and_lost_and_found(sshd: S
 
 
 def measured(state: RunState) -> bool:
-    """Return True if every arm has a sample at some point."""
     return bool(state.arms) and all(
         any(cell.samples for cell in arm.cells.values()) for arm in state.arms.values()
     )
 
 
 def cut(app: LabApp) -> None:
-    """Kill the ssh process, which simulates a dropped connection."""
     found = [child for child in psutil.Process().children() if child.name() == "ssh"]
     assert found
     for child in found:

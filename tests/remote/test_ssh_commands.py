@@ -80,7 +80,6 @@ def measured_points(result: dict) -> int:
 
 
 def workers_of(server: int) -> list[psutil.Process]:
-    """Return the remote workers: those that the server started."""
     below = psutil.Process(server).children(recursive=True)
     found = [process for process in below if "tuilab.worker" in process.cmdline()]
     assert found
@@ -88,7 +87,6 @@ def workers_of(server: int) -> list[psutil.Process]:
 
 
 def gone(processes: list[psutil.Process]) -> None:
-    """Assert that these workers exit by themselves after their connection was cut."""
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert not alive
 

@@ -31,7 +31,6 @@ from tuilab.runner.supervisor import Supervisor, following, parts, processes
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 STANDARD = BUDGET["standard"].workers
-"""Number of processes in a run with the budget `standard`."""
 
 
 def measure(run: str = "r", budget: str = "quick") -> Measure:
@@ -39,8 +38,6 @@ def measure(run: str = "r", budget: str = "quick") -> Measure:
 
 
 class Rig:
-    """A supervisor that starts the fake worker, and everything that the supervisor reported."""
-
     def __init__(self, behaviour: str) -> None:
         self.events: list[Event] = []
         self.supervisor = Supervisor(self.events.append, [sys.executable, FAKE, behaviour])

@@ -43,8 +43,6 @@ def request(**changes) -> Measure:
 
 
 class Rig:
-    """A supervisor of forked workers, and everything that it reported."""
-
     def __init__(self, monkeypatch, beside: int) -> None:
         monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
         monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
@@ -64,14 +62,12 @@ class Rig:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def close(self) -> None:
-        """Close the supervisor, and assert that no process remains."""
         await self.lab.close()
         # The servers of other tests continue to run.
         assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
 
 
 def command(process: psutil.Process) -> str:
-    """Return a process's command; empty if the process has ended."""
     try:
         return " ".join(process.cmdline()) if process.is_running() else ""
     except (psutil.ZombieProcess, psutil.NoSuchProcess):

@@ -8,7 +8,6 @@ from tuilab import nvml
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeNvml:
-    """Install an NVML with one GPU in place of nvidia-ml-py."""
     library = FakeNvml()
     monkeypatch.setitem(sys.modules, "pynvml", library)
     nvml._shared.cache_clear()

@@ -31,7 +31,6 @@ from tuilab.model.requests import Measure
 
 SIZE = (120, 36)
 PRESETS = ("stft-small", "stft-crossover")
-"""The recorded presets whose claims the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
 """Signals that release some rounds, or all remaining rounds."""
@@ -40,8 +39,6 @@ SETTLED_S = 0.3
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a film: the keys to type, a title, and the seconds for which the result is shown."""
-
     said: str
     keys: str = ""
     see: tuple[str, ...] = ()
@@ -136,7 +133,6 @@ def settle(terminal: Terminal) -> None:
 
 
 def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]:
-    """Yield the recording's lines: a header, a marker per step, and the changed lines of each picture."""
     yield json.dumps({"version": 2, "width": SIZE[0], "height": SIZE[1], "title": title})
     at, before = 0.0, [[] for _ in range(SIZE[1])]  # type: list[Line]
     for step, now in frames:
@@ -153,7 +149,6 @@ def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]
 
 
 def sgr(look: Char) -> str:
-    """Return the escape sequence that sets this style."""
     words = ["0"]
     looks = {
         "1": look.bold,
@@ -170,7 +165,6 @@ def sgr(look: Char) -> str:
 
 
 def svg(title: str, shown: Sequence[Line]) -> str:
-    """Return a picture as SVG."""
     console = Console(
         file=io.StringIO(), record=True, width=SIZE[0], force_terminal=True, color_system="truecolor"
     )
@@ -214,7 +208,6 @@ class FilmRunner(RecordedRunner):
 
 
 def lab() -> int:
-    """Run the lab for the films in this terminal."""
     from tuilab.history.store import Store
     from tuilab.lab.state import LabState
     from tuilab.presentation.painter import Pacing

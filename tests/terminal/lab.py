@@ -73,12 +73,10 @@ def scripted(
 
 
 def colours(terminal: Terminal) -> list[bytes]:
-    """Return the sequences in the output that set colours."""
     return [found[0] for found in COLOUR.finditer(bytes(terminal.sent))]
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """Return the current descendants of this process."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -86,7 +84,6 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def left_of(groups: set[int]) -> list[str]:
-    """Return the processes in these process groups that still run."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         try:

@@ -93,7 +93,6 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The screen as text, without trailing blanks."""
         with self._lock:
             new = BEGUN.sub(b"", bytes(self.sent[self._fed :]))
         self._fed += len(new)
@@ -108,7 +107,6 @@ class Terminal:
 
     @property
     def screen(self) -> pyte.Screen:
-        """The current screen with colours, at its current size."""
         screen = pyte.Screen(*self._size)
         with self._lock:
             pyte.ByteStream(screen).feed(bytes(self.sent))
@@ -116,7 +114,6 @@ class Terminal:
 
     @property
     def last_words(self) -> str:
-        """The text that the program wrote after it restored the screen."""
         after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
@@ -129,9 +126,6 @@ class Terminal:
         return all(word in text or word in message for word in words)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until a condition holds; return the elapsed seconds. Raises TimeoutError with the screen's
-        text.
-        """
         begun = time.monotonic()
         while not true():
             if time.monotonic() - begun > seconds:
@@ -140,7 +134,6 @@ class Terminal:
         return time.monotonic() - begun
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the words are on the screen; return the elapsed seconds."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
@@ -202,18 +195,15 @@ def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
 
 
 def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = False) -> None:
-    """Send one mouse report, asterm writes it in mode 1006."""
     terminal.press(f"\x1b[<{button};{x + 1};{y + 1}{'m' if released else 'M'}")
 
 
 def click(terminal: Terminal, x: int, y: int) -> None:
-    """Press and release the left button on a cell."""
     mouse(terminal, 0, x, y)
     mouse(terminal, 0, x, y, released=True)
 
 
 def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
-    """Press the left button on a cell, move along the line cell by cell, and release it."""
     mouse(terminal, 0, x, y)
     for at in range(x, to, 1 if to > x else -1):
         mouse(terminal, 32, at, y)

@@ -30,7 +30,6 @@ def rounds_of(folder: Path) -> int:
 
 
 def begun(folder: Path, rounds: int) -> tuple[Terminal, list[str], dict[str, str]]:
-    """Return a lab with a run in progress."""
     env = environment(folder, ATTACK_ROUNDS=str(rounds), TMPDIR=str(folder))
     words = [sys.executable, str(PROGRAM), "0.02", str(folder / TRUTH)]
     terminal = Terminal(words, env, (80, 24), cwd=str(folder))

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.terminal
 
 
 def played(name: str) -> list[str]:
-    """Return the text that a terminal shows at each marker of a saved recording."""
     head, *lines = (PICTURES / f"{name}.cast").read_text(encoding="utf-8").splitlines()
     assert (
         json.loads(head)["version"] == 2 and (json.loads(head)["width"], json.loads(head)["height"]) == SIZE

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.terminal
 
 
 def send(terminal: Terminal, data: bytes) -> None:
-    """Type bytes as fast as the lab reads them."""
     while data:
         data = data[os.write(terminal._master, data[:1024]) :]
 

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.terminal
 
 
 def shown(terminal: Terminal) -> str:
-    """Show one run in several views, and leave the lab; return every screen."""
     screens = []
     terminal.until(lambda: terminal.shows("ready") or terminal.shows("done,"), what="the lab at rest")
     terminal.press("r")

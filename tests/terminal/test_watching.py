@@ -55,7 +55,6 @@ def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iter
 
 
 def left(folder: Path) -> list[str]:
-    """Return the temporary files that watching left in its folder."""
     return [name for name in os.listdir(folder) if name.startswith(("tuilab-watch", "window"))]
 
 

@@ -41,7 +41,6 @@ class Said(msgspec.Struct, frozen=True, order=True):
 
 
 def said(folder: Path) -> Iterator[Said]:
-    """Yield all findings and presets of a folder's documents."""
     for file in sorted(f for f in folder.rglob("*") if f.suffix in SUFFIXES and f.is_file()):
         path = file.relative_to(folder).as_posix()
         try:

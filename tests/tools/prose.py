@@ -42,7 +42,6 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def sentences(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of a Markdown file, without code and tables."""
     text = NOT_PROSE.sub(lambda found: "\n" * found[0].count("\n"), path.read_text(encoding="utf-8"))
     line = 1
     for block in BLOCKS.split(text):
@@ -52,7 +51,6 @@ def sentences(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def faults(path: Path) -> Iterator[str]:
-    """Yield a message for each fault of a file."""
     paper, lines = path.suffix == ".md", enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     for line, text in sentences(path) if paper else texts(path) if path.suffix == ".py" else lines:
         for word in BANNED.findall(re.sub(r"`[^`]*`", "", text)):
@@ -62,7 +60,6 @@ def faults(path: Path) -> Iterator[str]:
 
 
 def git(*words: str) -> list[str]:
-    """Return the lines that Git prints; empty outside a clone."""
     return subprocess.run(["git", *words], capture_output=True, text=True).stdout.splitlines()
 
 

@@ -56,7 +56,6 @@ def events(
 
 
 def folded(told: Iterable[Event]) -> RunState:
-    """Return the state that results from the events."""
     state = RunState()
     for event in told:
         state.apply(event)
@@ -64,7 +63,6 @@ def folded(told: Iterable[Event]) -> RunState:
 
 
 def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: bool = True) -> RunState:
-    """Return the state of a run after `rounds` rounds. Without `gpu`, its GPU arms are unavailable."""
     told = events(rounds, run, scale=scale, machine=MACHINE if gpu else CPU_MACHINE)
     return folded(event for event in told if isinstance(event, FIGURES))
 

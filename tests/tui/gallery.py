@@ -73,7 +73,6 @@ def sliders() -> Iterable[Widget]:
 
 
 def answers() -> Iterable[Widget]:
-    """Return answers with each verdict, and one without a verdict."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
         panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
@@ -97,8 +96,6 @@ def device() -> Iterable[Widget]:
 def page(
     make: Callable[..., Widget], fill: Callable[[Any], object] = lambda widget: None, **given: Any
 ) -> Page:
-    """Return a page with one widget, and the function that fills it."""
-
     def made() -> Iterable[Widget]:
         yield (widget := make(**given))
         fill(widget)
@@ -107,7 +104,6 @@ def page(
 
 
 def live(rounds: int, *, gpu: bool = True, **options: Any) -> Page:
-    """Return samples of six arms."""
     return plot(live_chart(run_state(rounds, gpu=gpu), figures=FIGURES if gpu else {}, **options))
 
 
@@ -144,8 +140,6 @@ PAGES: dict[str, Page] = {
 
 
 class Gallery(App[None]):
-    """Shows one page of the gallery at a time."""
-
     CSS = """
     Vertical { height: 1fr; border: round $border-blurred; border-title-color: $text-muted; padding: 0 1; }
     """

@@ -48,7 +48,6 @@ def run_events(
 
 
 def keep(store: Store, events: Iterator[e.Event], answer: str = "") -> None:
-    """Add a run to the history."""
     first, *rest = events
     assert isinstance(first, e.RunStarted)
     store.append(first.run, 0, [e.encode(event).rstrip() for event in (first, *rest)], first)

@@ -89,7 +89,6 @@ PATIENCE_S = 30.0
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         if true():
@@ -100,7 +99,6 @@ async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
 
 
 async def rest(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until no run is in progress (except a held run), no message waits, and everything is painted."""
     quiet, end = 0, time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         quiet = quiet + 1 if await handled(app) and still(app) else 0
@@ -111,7 +109,6 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 
 def still(app: TestLab) -> bool:
-    """Return True if the lab is idle."""
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False

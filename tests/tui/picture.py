@@ -9,7 +9,6 @@ from textual.app import App
 
 
 def lines(app: App[object]) -> list[list[Segment]]:
-    """Return the text that the terminal shows, line by line."""
     # Textual does the same before it draws, because the screen below a translucent page may need a redraw.
     visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
@@ -30,7 +29,6 @@ def picture(app: App[object]) -> str:
 
 
 def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
-    """Yield each run of consecutive cells with the same style, and its length."""
     last, count = "", 0
     for segment in segments:
         style = describe(segment.style)
@@ -44,7 +42,6 @@ def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
 
 
 def describe(style: Style | None) -> str:
-    """Return the foreground, background and attributes of a style."""
     if style is None:
         return "plain"
     words = [style.color.name if style.color else "-", style.bgcolor.name if style.bgcolor else "-"]

@@ -57,7 +57,6 @@ async def handled(app: App[object]) -> bool:
 
 
 def settled(app: App[object]) -> bool:
-    """Return True if no message waits and nothing is left to paint."""
     screen = app.screen
     if screen._dirty_widgets or screen._layout_required or screen._callbacks:
         return False

@@ -1,7 +1,7 @@
 """The lab with real runs, recorded by `tuilab history save`, for the pictures in the README.
 
 `python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
-stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --modela --json`, and a
+stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
 sample of the devices, all from one host; and the page, the steps and the output of a watched `fit` with
 Python in its map.
 """
@@ -111,7 +111,6 @@ class Program(msgspec.Struct):
 
 
 async def draw_program(home: Path) -> str:
-    """Return the watched program's page as SVG."""
     text = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
     watching = Watching(text.page.command, WatchOptions())
     watching.page, watching.steps = text.page, dict(text.steps)
@@ -144,7 +143,6 @@ async def draw_all(home: Path, put: Callable[[object, str, object], None]) -> di
 
 
 def words_of(svg: str) -> list[str]:
-    """Return the pieces of text in a picture."""
     return re.findall(r">([^<]+)</text>", svg)
 
 

@@ -114,7 +114,6 @@ class Script:
         self._broken = [arm for arm in there if arm.mode in failing]
 
     def batches(self) -> Iterator[list[Event]]:
-        """Yield the batches from the start of the run to its end."""
         yield list(self._begin())
         for arm in self._live:
             yield list(self._prepare(arm))
@@ -199,7 +198,6 @@ def phases(arm: Arm, total: float) -> dict[str, float]:
 
 
 def nodes(arm: Arm) -> Iterator[Node]:
-    """Yield the placement of an STFT's ops."""
     yield Node("stft/frame/GatherV2", "GatherV2", arm.device, dtype="float32", bytes=41_000)
     yield Node("stft/mul", "Mul", arm.device, dtype="float32", bytes=79_872)
     yield Node("stft/rfft", "RFFT", arm.device, dtype="complex64", bytes=80_184)
@@ -336,7 +334,6 @@ class ScriptedRunner:
         self._tasks[request.id] = asyncio.ensure_future(self._play(request))
 
     def let_go(self) -> None:
-        """Let a held run continue to its end."""
         self._go.set()
 
     async def _play(self, request: Measure) -> None:

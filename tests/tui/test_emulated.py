@@ -19,7 +19,6 @@ WORDS = re.compile(r"\b(confirmed|refuted)\b", re.IGNORECASE)
 
 
 def bare(shown: str) -> list[str]:
-    """Return the lines that show a verdict but not the word EMULATED."""
     return [line for line in shown.splitlines() if WORDS.search(line) and EMULATED not in line]
 
 

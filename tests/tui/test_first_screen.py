@@ -13,14 +13,12 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 def words(app) -> str:
-    """Return the screen's text without the list of presets and without frames."""
     first, *rest = text(app).split("\n")
     left = app.screen.query_one("#work").region.x
     return " ".join(re.sub(r"[│╭╮╰╯─]+", " ", " ".join([first, *(line[left:] for line in rest)])).split())
 
 
 async def at_each_size(pilot, app) -> list[str]:
-    """Return the text of the screen at each size, with the largest size last."""
     lines = []
     for size in SIZES:
         await pilot.resize_terminal(*size)

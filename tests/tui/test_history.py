@@ -37,7 +37,6 @@ SLOWER, FIRST, GHOST, LAPTOP, LAST = "b2" * 16, "a1" * 16, "d4" * 16, "c3" * 16,
 
 @asynccontextmanager
 async def page(tmp_path, make=some, size=(120, 40), **options):
-    """Open the page in a lab with its own history."""
     app = lab(tmp_path, store=lambda: make(tmp_path / "history"), **options)
     async with opened(app, size) as pilot:
         await press(pilot, app, "h")

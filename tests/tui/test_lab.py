@@ -22,7 +22,6 @@ def lab_state(app):
 
 
 def measured(app) -> list[int]:
-    """Return the size that each run requested."""
     return [request.scenario.parameters["samples"] for request in app.runner.measured]
 
 

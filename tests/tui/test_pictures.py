@@ -15,8 +15,6 @@ from tuilab.tui.themes import DARK, LIGHT
 
 
 class Text(SingleFileSnapshotExtension):
-    """One text file per picture."""
-
     _write_mode = WriteMode.TEXT
     _file_extension = "txt"
 

@@ -21,7 +21,6 @@ ROUNDS = 20
 
 
 async def recorded(pilot, app):
-    """Measure a run, replay it, and pause; return the replay."""
     await press(pilot, app, "r")
     made = app.screen.lab
     made.state.put_away()

@@ -22,7 +22,6 @@ from tuilab.presentation.status import status
 
 
 def begun() -> LabState:
-    """Return the state of a run that has just started, without further events."""
     made = lab_state()
     play(made, stop_after=1)
     return made

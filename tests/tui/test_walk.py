@@ -53,7 +53,6 @@ PASTES = (
     "two\nlines", "[red]x[/]", "\x1b[31mred", "🙂 é ש", "x" * 300, "",
 )  # fmt: skip
 FIRST = LabScreen, WatchScreen
-"""Screens from which the lab can be left."""
 RESTS = 12
 """Maximum number of Escape presses to leave all pages."""
 OWN = """\
@@ -102,7 +101,6 @@ class Walk:
 
     async def key(self) -> None:
         key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
-        # Skip the key that leaves the lab, because it opens no page and would end most walks.
         if key != "q" or self.typing or not isinstance(self.app.screen, FIRST):
             await self.pressed(key)
 
@@ -141,7 +139,6 @@ class Walk:
         await self.pilot.click(offset=at, times=times)
 
     async def drag(self) -> None:
-        """Drag from one place to another, and release the button."""
         begun, end = self.place(), self.place()
         self.last.append(f"drag {begun} {end}")
         post, button = self.pilot._post_mouse_events, {"button": 1}
@@ -286,7 +283,6 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
 
 def prepare() -> None:
-    """Create files in this folder that the lab can open."""
     Path("article.md").write_text(DOCUMENT)
     Path("timed.md").write_text(TIMED)
     Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")

@@ -26,7 +26,6 @@ from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 @asynccontextmanager
 async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
-    """Run the app with the program on its screen."""
     async with app.run_test(size=size) as pilot:
         await settled(pilot, app)
         yield pilot
@@ -173,7 +172,6 @@ async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
 
 
 def offered(app: TestLab) -> set[str]:
-    """Return the actions that the key bar shows."""
     words = " ".join(text(app).splitlines()[-1].split())
     return {
         word for word in ("stop", "type", "capture", "whole page", "export", "leave") if f" {word}" in words
@@ -213,15 +211,11 @@ async def test_stored_pages_and_remote_programs_offer_only_possible_actions(
 
 
 class Elsewhere:
-    """A fake connection to another host."""
-
     def ask(self, what: object) -> None:
         pass
 
 
 class Asked:
-    """A fake connection to the observer."""
-
     def __init__(self) -> None:
         self.words = list[tuple[int, str]]()
 

@@ -20,8 +20,6 @@ BEGAN, CLOCK = 1_000.0, 1_084.0
 
 
 class Typed:
-    """Stands in for the program's terminal."""
-
     def __init__(self, output: bytes = b"") -> None:
         self.output = bytearray(output)
         self.typed, self.sizes = b"", list[tuple[int, int]]()
@@ -42,7 +40,6 @@ class Still:
 
 
 def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
-    """Return a program that has just started and has no events yet."""
     set_(watch, "time", Still())
     set_(watch.platform, "node", lambda: "laptop")
     set_(watch, "place_of", lambda *_: watch.Beside())
@@ -54,7 +51,6 @@ def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
 
 
 def hello() -> Hello:
-    """Return the message that the program has imported TensorFlow."""
     return Hello(pid=7, parent=1, script=FILE, python="3.11.7", tensorflow="2.21.0", began=0.0, now=1.0)
 
 
@@ -96,27 +92,23 @@ def seen() -> Seen:
 
 
 def sample(at: int) -> DeviceSample:
-    """Return a sample of the machine while the program runs its steps."""
     cpu = CpuSample(use=0.91, frequency_hz=2.9e9, memory_used=4_120_000_000, memory_total=24_000_000_000)
     process = ProcessSample(pid=7, use=1.6, memory=850_000_000 + at)
     return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
 
 
 def hear(made: Watching) -> None:
-    """Send the program all events before a profiler window."""
     for told in events():
         made.take(1, told, None)
     made.draw()
 
 
 def play(made: Watching) -> None:
-    """Send the program all events, with a profiler window at the end."""
     hear(made)
     look(made)
 
 
 def look(made: Watching) -> None:
-    """Send the program a profiler window, and the machine's activity during the window."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())
@@ -131,7 +123,6 @@ def end(made: Watching, code: int) -> None:
 
 
 async def settled(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until all events are drawn."""
     screen = app.screen_stack[0]
     assert isinstance(screen, WatchScreen)
     await until(pilot, lambda: not screen._drawing)

@@ -30,8 +30,6 @@ MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
 class Zygote:
-    """The process that forks the programs."""
-
     def __init__(self, environment: dict[str, str]) -> None:
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": "", **environment}
         environment.pop("TUILAB_TESTS_FORKED", None)
@@ -51,7 +49,6 @@ class Zygote:
         assert self.process.stdout.readline() == "ready\n"
 
     def run(self, argv: list[str], environment: dict[str, str], output: Path) -> int:
-        """Run a program to its end; return its exit code."""
         told = {
             "argv": argv,
             "environment": {**self.environment, **environment},

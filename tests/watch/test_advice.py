@@ -28,7 +28,6 @@ for n in range(100):
 
 
 def process(*, nodes: tuple[tuple[str, str, str, str, int], ...] = ()) -> Process:
-    """Return a process that called a user function a hundred times."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Function(number=0, name="step", file=FILE, line=4, own=True, caller=(FILE, 10)))

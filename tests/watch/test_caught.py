@@ -118,7 +118,6 @@ def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fi
 
 
 def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
-    """Run a program and capture its step as soon as it has one; return the outcome and the step's folder."""
     file, folder = tmp_path / "train.py", tmp_path / "step"
     file.write_text(text)
     program, told = Watched((str(file),)), list[Caught]()

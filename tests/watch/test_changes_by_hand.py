@@ -290,7 +290,6 @@ print("RESULT", float(tf.reduce_sum(x)))
 
 
 def lasted(file: Path) -> tuple[float, float]:
-    """Run a program by itself; return its duration in seconds and its result."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TUILAB_TESTS_FORKED": ""}
     begun = time.perf_counter()
     done = subprocess.run([sys.executable, str(file)], env=env, capture_output=True, text=True)
@@ -300,7 +299,6 @@ def lasted(file: Path) -> tuple[float, float]:
 
 
 def advised(folder: Path, file: Path, pair: Pair) -> Bottleneck:
-    """Watch a program; return the finding that advises the change of this pair."""
     out = folder / "page.json"
     env = environment(folder / "data", TF_CPP_MIN_LOG_LEVEL="3", TUILAB_TESTS_FORKED="")
     done = run(folder, "watch", "--plain", "--json", str(out), str(file), seconds=300, env=env)

@@ -27,9 +27,6 @@ sys.exit(3)
 def both(
     tmp_path: Path, text: str, *words: str, given: str = ""
 ) -> tuple[subprocess.CompletedProcess[str], ...]:
-    """Run a program alone and watched; return the output and exit code of both runs. The page of findings
-    goes to a file.
-    """
     file = tmp_path / "train.py"
     file.write_text(text)
     settings = {**environment(tmp_path), "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": str(tmp_path)}

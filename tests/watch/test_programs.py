@@ -38,7 +38,6 @@ H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x23
 
 
 def programs(files: list[Path], ci: set[str]) -> list[object]:
-    """Return each program as a test parameter."""
     return [
         pytest.param(file, id=file.stem, marks=() if file.stem in ci else pytest.mark.long) for file in files
     ]

@@ -242,6 +242,5 @@ def test_fixing_a_fault_gains_no_more_than_predicted(tmp_path: Path, name: str) 
 
 
 def whole(program: Watched) -> float:
-    """Return the seconds from the start of the first step to the end of the last step."""
     (process,) = program.processes.values()
     return process.steps.ends[-1] - process.steps.starts[0]

@@ -96,7 +96,6 @@ def programs() -> list[tuple[str, tuple[str, ...]]]:
 
 
 def write(folder: Path, style: str, names: tuple[str, ...]) -> Path:
-    """Write the program; return its main file. Each section lasts from 0.6 s to 1.5 s."""
     filled = [{"name": name, "code": SECTIONS[name], "least": 0.6 + 0.3 * n} for n, name in enumerate(names)]
     body = [STYLES[style].format(**each) for each in filled]
     head = HEAD + EXTRA

@@ -250,7 +250,6 @@ def test_given_inputs_are_used_and_checked(worker, models):
 
 
 def hostile(folder, models, name):
-    """Return a hostile file made from a valid one."""
     path = folder / f"{name}.keras"
     sound = (models / "net.keras").read_bytes()
     if name == "truncated":
@@ -497,7 +496,6 @@ def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
 
 
 def arm_build(tf, workload, **given):
-    """Return the builder of a model's graph arm in this process."""
     declaration, context = workload.declaration, Context(Silent())
     context.tf = tf
     values = check_values(declaration.parameters, declaration.constraints, given)

@@ -7,8 +7,6 @@ from tuilab.worker.tracebacks import cause, lacks_memory, user_traceback
 
 
 class Mute(Exception):
-    """An error that raises another error when its text is requested."""
-
     def __str__(self) -> str:
         raise KeyError("no text")
 

@@ -86,7 +86,6 @@ def test_a_model_runs_in_all_expected_arms_and_its_parts_add_up(tf, worker, tmp_
 
 
 def tell(name: str, result: RunResult) -> None:
-    """Print a row of the table, which `-rP` shows."""
     ran = [arm for arm in result.arms if arm.status == "ok"]
     layers = sum(layer.share for layer in result.model.layers)
     near = max((bound.seconds / arm.median_s for bound in result.bounds for arm in ran), default=0.0)

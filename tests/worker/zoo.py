@@ -399,7 +399,6 @@ KINDS: dict[str, Kind] = {
 
 
 def write(folder: Path) -> None:
-    """Write each kind into a separate folder."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 

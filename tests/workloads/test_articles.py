@@ -23,7 +23,6 @@ SMALL = {"num_samples": 64, "num_images": 64}
 
 
 def example(document: str, number: int) -> ast.Module:
-    """Return an example's code as the article prints it."""
     (path,) = FOLDER.glob(f"{document}_*.txt")
     code = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)[number - 1]
     return ast.parse("\n".join(line for line in code.splitlines() if not line.startswith("%timeit")))
@@ -59,7 +58,6 @@ def run(module: ast.Module, until: str = "", **given: Any) -> dict[str, Any]:
 
 
 def called(module: ast.Module, function: str) -> ast.Call:
-    """Return the example's first call of that function."""
     return next(n for n in ast.walk(module) if isinstance(n, ast.Call) and ast.unparse(n.func) == function)
 
 
@@ -68,7 +66,6 @@ def evaluated(node: ast.expr, **names: Any) -> Any:
 
 
 def ops(tf: Any, function: Any, *arguments: Any) -> Counter[str]:
-    """Count the ops of each type in a function, including the functions that it calls."""
     if not hasattr(function, "get_concrete_function"):
         function = tf.function(function)
     return of_graph(function.get_concrete_function(*arguments).graph)
@@ -83,7 +80,6 @@ def of_graph(graph: Any) -> Counter[str]:
 
 
 def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
-    """Return a pipeline's steps from its source on, and the ops of its mapped function."""
     steps, body = [], Counter[str]()
     while dataset is not None:
         name = type(dataset).__name__.strip("_")

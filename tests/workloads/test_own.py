@@ -79,7 +79,6 @@ def declare(worker, file):
 
 
 def run(worker, file, chosen=ONE, **given):
-    """Return the state of a run of these arms. given: the parameter values."""
     declared = declare(worker, file)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

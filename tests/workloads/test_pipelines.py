@@ -144,7 +144,6 @@ def counted(tf, monkeypatch):
 
 
 def settled(counted, limit_s=60.0):
-    """Wait until no more images are mapped, and return the counts."""
     begun, before = time.monotonic(), None
     while (now := counted()) != before:
         assert time.monotonic() - begun < limit_s, "it never rests"

@@ -108,7 +108,6 @@ def test_a_preset_has_a_cpu_arm_and_modest_defaults(name):
 
 
 def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH, points=None, phases=False):
-    """Return the state of a run of the preset's arms, including GPU arms, at these points or at its own."""
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
     known = {p.name for p in declaration.parameters}

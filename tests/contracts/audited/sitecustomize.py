@@ -11,7 +11,6 @@ NAMES = ("history.db", "history.db-wal", "history.db-shm")
 
 
 def note(event: str, args: tuple[object, ...]) -> None:
-    """Log the event if it opens a history."""
     if (
         event not in ("open", "sqlite3.connect")
         or not args

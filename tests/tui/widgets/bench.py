@@ -44,7 +44,6 @@ async def bench(widget: Widget, width: int = 100, height: int = 24) -> AsyncIter
 
 
 async def press(pilot: Pilot[None], keys: str) -> None:
-    """Press keys, separated by blanks, and wait for their effect."""
     await pilot.press(*keys.split())
     await pilot.pause()
 

@@ -52,8 +52,7 @@ DECLARATION = Declaration(
 LEVEL_S, SLOW_S = 300e-6, 0.2
 
 
-class Broken(ValueError):
-    """Raised by the variant that fails."""
+class Broken(ValueError): ...
 
 
 def spin(seconds: float) -> None:
@@ -88,7 +87,6 @@ def scope(tf: Any, device: str) -> Callable[[], Any]:
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes of memory that the workload claims to need."""
     return int(values["memory"]) * 10**6
 
 

@@ -77,7 +77,6 @@ class Simulation:
         return self.clock.ns * 1e-9
 
     def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
-        """Return an arm whose calls take `seconds` seconds each."""
         draw = seconds if callable(seconds) else lambda: seconds
         first = draw()
         case = Case(call=lambda: self.clock.spend(draw()))

@@ -65,7 +65,6 @@ USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
 
 
 def run_of(worker: Worker, name: str) -> RunState:
-    """Return the state of a run that measures that program."""
     mode, *_ = TRUTHS[name]
     request = Measure(
         id=uuid.uuid4().hex,
@@ -79,7 +78,6 @@ def run_of(worker: Worker, name: str) -> RunState:
 
 
 def measured(worker: Worker, name: str) -> Account:
-    """Return the account of a call of that program."""
     state = run_of(worker, name)
     [arm] = summarise(state).arms
     assert arm.account is not None, f"{arm.status}: {arm.reason}; {[log.text for log in state.log]}"
@@ -104,7 +102,6 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
 
 
 def _as_set(account: Account, name: str) -> bool:
-    """Return True if the phase is within 10% of its set time."""
     if name not in SET_S:
         return True
     return abs(account.seconds(TRUTHS[name][1]) / SET_S[name] - 1) <= 0.1

@@ -195,7 +195,6 @@ def test_even_arms_that_cannot_run_have_their_work(worker: Worker) -> None:
 
 @pytest.fixture(scope="module")
 def roofs(worker: Worker) -> Roofs:
-    """Return the machine's limits, which the first run on it measured."""
     state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=())
     assert state.roofs, "the first run of a machine measures its roofs"
     (known,) = state.roofs.values()
