@@ -16,9 +16,7 @@ FOLDER = "TUILAB_ENVIRONMENT"
 """Environment variable of a guest: the folder of its Python's environment; "" for tuilab's own."""
 
 VARIABLES = "TUILAB_VARIABLES"
-"""Environment variable of a worker: comma-separated names of the variables that are set for its
-environment.
-"""
+"""Environment variable of a worker: comma-separated names of the variables that the user set for it."""
 
 PACKAGES = ("msgspec", "psutil")
 
@@ -37,8 +35,8 @@ def door(module: str, *arguments: str, python: str) -> list[str]:
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set for a guest in the Python of that folder; its programs (such as ptxas) come
-    first in PATH.
+    """Return the environment variables for a guest that uses the Python in `folder`. PATH starts with that
+    folder's programs, such as ptxas.
 
     variables: variables that the user sets. Nothing is written to the folder, not even bytecode.
     """
@@ -54,12 +52,11 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
 
 
 def environment_variables(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that tell a worker its environment's folder and variables."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 
 def read_own_environment() -> tuple[str, tuple[str, ...]]:
-    """Return the folder of this process's environment, and the variables set for it."""
+    """Return the folder of this process's environment, and the user's variables for it as `NAME=VALUE`."""
     names = filter(None, os.environ.get(VARIABLES, "").split(","))
     return os.environ.get(FOLDER, ""), tuple(f"{name}={os.environ.get(name, '')}" for name in names)
 

@@ -38,7 +38,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module while the lent modules replace those of the environment."""
+        """Run the module while the lent modules replace the environment's modules of the same names."""
         before = {name: sys.modules.get(name) for name in LENT}
         sys.modules.update(LENT)
         vars(module).update(GIVEN)
@@ -68,7 +68,6 @@ class Finder:
     def find_spec(
         name: str, path: Any = None, target: Any = None
     ) -> "Optional[importlib.machinery.ModuleSpec]":
-        """Return the spec of a tuilab module; None for any other module."""
         if name != "tuilab" and not name.startswith("tuilab."):
             return None
         place = os.path.join(ROOT, *name.split(".")[1:])
@@ -163,7 +162,6 @@ def backports() -> None:
 
 
 def main() -> None:
-    """Run the module named by the first argument."""
     if sys.version_info < OLDEST:
         sys.exit(
             "Python {}.{} is older than 3.9, the oldest version that can be measured".format(

@@ -39,9 +39,7 @@ class Raw(bytes):
 
 
 class Either(tuple):  # type: ignore[type-arg]
-    """Stands for `A | B` of two structs in a Python that lacks this operator for types. Works with
-    `isinstance`.
-    """
+    """Stands for `A | B` of two structs in a Python without this type operator. Works with `isinstance`."""
 
     def __or__(self, other):
         return Either((*self, *_alternatives(other)))
@@ -424,19 +422,14 @@ def _read_one_of(value, kinds, path):
 
 
 class _Json:
-    """Replaces `msgspec.json`."""
-
     class Encoder:
         @staticmethod
         def encode(value):
-            """Encode as JSON without spaces."""
             out = []
             _write(value, out)
             return "".join(out).encode("utf-8", "replace")
 
     class Decoder:
-        """Decodes JSON of one type."""
-
         def __init__(self, type=typing.Any):
             self._type = type
 
@@ -449,7 +442,6 @@ class _Json:
 
     @staticmethod
     def encode(value):
-        """Encode as JSON without spaces."""
         return _Json.Encoder.encode(value)
 
     @staticmethod
@@ -463,11 +455,8 @@ class _Json:
 
 
 class _Structs:
-    """Replaces `msgspec.structs`."""
-
     @staticmethod
     def replace(struct, **changes):
-        """Return a copy with some fields changed."""
         return type(struct)(**{**dict(zip(struct.__struct_fields__, struct._values())), **changes})
 
     @staticmethod

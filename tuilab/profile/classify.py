@@ -28,7 +28,7 @@ this wait, even if the profiler does not record them.
 """
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Prefix of the event that lasts while a graph waits for an element, on a separate thread."""
+"""Prefix of the event for a graph's wait for a dataset element. The event is on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 """Matches the names of copies in CUPTI and in ROCm's tracer; the last alternative is ROCm's kernel for copies
@@ -37,7 +37,7 @@ on a device.
 
 
 class Key(msgspec.Struct, frozen=True, gc=False):
-    """The key of an op in the table of ops."""
+    """Identifies a row of the table of ops."""
 
     op: str
     name: str
@@ -59,8 +59,8 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return the meaning of a host event, given the enclosing event; unknown events inherit that event's
-    meaning.
+    """Return the meaning of a host event inside the event `around`. Unknown events inherit the meaning of
+    `around`.
     """
     if around.sticks:
         return around

@@ -19,8 +19,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
     """Return one row per op, longest first. Ops of the input pipeline come last, because they run
     concurrently with the call.
 
-    factor: the ratio of computing time in the account to computing time in the profile, by which each op's
-    time is scaled.
+    factor: scales each op's time. It is the account's computing time divided by the profile's.
     """
     calls = max(1, len(of.windows))
 
@@ -74,7 +73,7 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Describe the time of a call that its ops do not take: the other phases by name, and the profiler's own
+    """Describe the part of a call's time outside its ops: the other phases by name, and the profiler's
     overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]

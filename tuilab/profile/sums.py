@@ -52,7 +52,6 @@ class Sums:
 
     @property
     def phases(self) -> dict[str, float]:
-        """The total time of each phase in all calls."""
         out: dict[str, float] = {}
         for call in self.calls:
             for phase, spent in call.items():
@@ -61,7 +60,7 @@ class Sums:
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
-    """Return the start and end of each call, in order."""
+    """Return the start and end of each call, earliest first."""
     return sorted((seen.event.start, seen.event.end) for seen in events if seen.event.name == CALL)
 
 
@@ -101,10 +100,10 @@ def sums(found: Activity) -> Sums:
 
 
 def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct the meaning of a segment, using what only the whole profile shows.
+    """Correct a segment's meaning, using facts that only the whole profile shows.
 
-    An op that only launched kernels does not count as computing, and work of the input pipeline on the
-    calling thread counts as waiting.
+    An op that only launched kernels does not count as computing. Work of the input pipeline on the calling
+    thread counts as waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -177,7 +176,6 @@ def _within(window: Window, others: Iterable[Window]) -> int:
 
 
 def _join_periods(segments: Iterable[Segment]) -> list[Window]:
-    """Return the union of the periods."""
     out: list[Window] = []
     for begin, end in sorted((s.start, s.end) for s in segments):
         if out and begin <= out[-1][1]:
@@ -188,12 +186,12 @@ def _join_periods(segments: Iterable[Segment]) -> list[Window]:
 
 
 def _crosses(key: Key | None) -> bool:
-    """Return True if a copy crosses the link between host and device."""
+    """Return True if the op is a copy over the link between host and device."""
     return key is not None and (key.device == HOST or _direction(key.op) != "copy")
 
 
 class _Running:
-    """The ops that are running, and the sums to which the elapsed time is added."""
+    """Tracks the running ops, and adds the elapsed time to the sums."""
 
     def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
         self._out, self._main, self._on_device = out, main, on_device
@@ -217,7 +215,7 @@ class _Running:
             self._calling = segment.meaning if step > 0 else _IDLE
 
     def pass_time(self, span: int) -> None:
-        """Attribute `span` picoseconds to the current phase and the running ops."""
+        """Add `span` picoseconds to the current phase and to the running ops."""
         if span <= 0:
             return
         phase, active = self._now()
@@ -247,7 +245,7 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Return the direction of a copy: from the call's own mark, or else from the names of the copies."""
+        """Return the direction of the current copy, by the call's own mark or else by the copies' names."""
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase
         ways = {_direction(key.op) for key in self._active["copy"]}
@@ -255,7 +253,7 @@ class _Running:
 
 
 def _direction(name: str) -> str:
-    """Return the direction of a copy from its name in CUPTI and ROCm's tracer."""
+    """Return a copy's direction, given its event name from CUPTI or from ROCm's tracer."""
     if _TO_DEVICE.search(name):
         return "copy_in"
     return "copy_out" if _TO_HOST.search(name) else "copy"

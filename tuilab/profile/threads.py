@@ -35,8 +35,6 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Seen(msgspec.Struct, frozen=True, gc=False):
-    """An event with its meaning."""
-
     lane: int
     event: XEvent
     meaning: Meaning
@@ -156,8 +154,7 @@ class _Walk:
     def _note_end(self, event: XEvent) -> None:
         """Record an end mark.
 
-        An operation of an XLA program may continue on other threads after its event has ended, until its end
-        mark.
+        An operation of an XLA program may continue on other threads after its event, until its end mark.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
@@ -175,8 +172,8 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Return True if the thread is about to run the body of a graph's loop over a dataset, rather than a
-        stage of the dataset.
+        """Return True if the thread is about to run the body of a graph's loop over a dataset, as opposed to
+        a stage of the dataset.
         """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None
@@ -193,7 +190,9 @@ class _Walk:
         return thread.pipeline if context is None else context in self._captured
 
     def _emit(self, thread: _Thread, until: int) -> None:
-        """Attribute the time up to `until` to the innermost open event."""
+        """Add a segment for the time from the thread's cursor to `until`, with the innermost open event's
+        meaning.
+        """
         if thread.stack and until > thread.cursor and thread.meaning.phase is not None:
             self.found.segments.append(
                 Segment(thread.lane, thread.cursor, until, thread.meaning, self._pipeline(thread))

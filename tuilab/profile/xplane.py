@@ -16,7 +16,7 @@ EMULATED = "emulated_stream"
 """Prefix of the names of threads with which tests emulate a GPU."""
 _PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
 _GPU = re.compile(r"^/device:(GPU:\d+)")
-# Statistics that are read; the others stay in the file.
+# Statistics to read; the others are ignored.
 _STATS = frozenset(
     ("id", "_c", "_p", "eager_op", "is_func", "tf_function_call", "hlo_op", "tf_op", "correlation_id")
 )
@@ -36,8 +36,8 @@ class XEvent(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class XLine:
-    """A host thread or a GPU stream, with its events in order of their start times; of events that start at
-    the same time, the longest comes first.
+    """A host thread or a GPU stream. Its events are sorted by start time; of events with the same start, the
+    longest comes first.
     """
 
     name: str
@@ -47,7 +47,7 @@ class XLine:
 
 @dataclass(frozen=True)
 class Recording:
-    """The contents of one profile. errors: error messages of the profiler."""
+    """The contents of a profile. errors: the profiler's error messages."""
 
     lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def read(data: bytes) -> Recording:
 
 @cache
 def _messages() -> ModuleType:
-    """Return the file's protocol buffers as TensorFlow ships them, without importing TensorFlow.
+    """Return the protocol buffer classes for the profiler's file, without importing TensorFlow.
 
     If TensorFlow is imported too, it shares these classes. Raises ImportError if TensorFlow is not installed.
     """

@@ -33,7 +33,6 @@ class Host:
         self.notes = [] if self._clocks else ["no CPU clock: this machine does not report it (no cpufreq)"]
 
     def sample(self) -> CpuSample:
-        """Sample the host."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
         # A share is None if the clock did not tick between two samples.

@@ -50,8 +50,8 @@ class WatchedProcess:
         return out, ""
 
     def _read_switches(self) -> dict[str, tuple[int, int]]:
-        """Return each thread's voluntary and involuntary switches: /proc/PID/status has only those of the
-        first thread.
+        """Return each thread's voluntary and involuntary context switches. /proc/PID/status counts only those
+        of the first thread.
         """
         out = {}
         try:
@@ -70,8 +70,8 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Return the process with its owner and command line, if this namespace has a process with the same id
-    and name; else unchanged.
+    """Return the process with its owner and command line added. Return it unchanged unless this namespace has
+    a process with the same id and name.
     """
     try:
         here = psutil.Process(process.pid)
@@ -90,9 +90,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return voluntary and involuntary context switches per second. For a new thread, all of its switches
-    count.
-    """
+    """Return voluntary and involuntary context switches per second. All switches of a new thread count."""
     if not elapsed or not now:
         return None, None
     gained = [

@@ -13,9 +13,7 @@ from tuilab.telemetry.process import WatchedProcess, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
-    """Return an NVML session. Raises NvmlUnavailable; without a loaded NVIDIA driver, it does so
-    immediately.
-    """
+    """Return an NVML session. Raises NvmlUnavailable, at once if no NVIDIA driver is loaded."""
     # On WSL, the Windows driver works through /dev/dxg and does not appear in /proc.
     if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
         raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")
@@ -71,7 +69,6 @@ class Telemetry:
         return replace(sample, processes=listed)
 
     def close(self) -> None:
-        """Close the NVML session."""
         if self._nvml is not None:
             self._nvml.close()
             self._nvml = None

@@ -1,4 +1,4 @@
-"""The workloads, one file each. They are discovered, so adding one requires no change in another file."""
+"""The workloads, one module each. New modules are discovered, so adding a workload changes no other file."""
 
 import contextlib
 import importlib
@@ -19,7 +19,7 @@ ENTRY_POINTS = "tuilab.workloads"
 
 @cache
 def shipped() -> dict[str, Workload]:
-    """Return every workload of this package by name: each module with a `WORKLOAD`."""
+    """Return this package's workloads by name: the `WORKLOAD` of each module."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         workload = getattr(importlib.import_module(f"{__name__}.{module.name}"), "WORKLOAD", None)

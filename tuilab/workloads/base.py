@@ -59,7 +59,7 @@ class Case:
 
 
 class Build(Protocol):
-    """The worker's input to a workload's `build`.
+    """The worker's services for a workload's `build` function.
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to use
     several inputs in turn, which together exceed the last-level cache. observing: True to report facts that
@@ -107,7 +107,7 @@ class Build(Protocol):
         """
 
     def fact(self, name: str, value: Value | float, text: str) -> None:
-        """Report an observation other than time, with a sentence."""
+        """Report an observation other than a time, and a sentence that describes it."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Return the host bytes that an arm of this variant needs; 0 if not known."""
+        """Return the host bytes that an arm of this variant needs; 0 if unknown."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

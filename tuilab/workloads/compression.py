@@ -236,8 +236,8 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Report the compression ratio, the error after compressing and decompressing the first blocks, and the
-    ops without a GPU kernel.
+    """Report the compression ratio, the ops without a GPU kernel, and the error of the first blocks after
+    compression and decompression.
     """
     if not b.observing:
         return

@@ -59,7 +59,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the number of bytes copied. On the host, each byte is read once and written once per
+    """Return the number of bytes copied. A copy within the host reads and writes each byte once per
     direction.
     """
     total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])

@@ -79,8 +79,8 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that runs one step of stochastic gradient descent on one batch, resident on the devices
-    that share it.
+    """Return a case that runs one step of stochastic gradient descent on one batch. The batch stays on the
+    devices that share it.
     """
     return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
 
@@ -154,7 +154,7 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
 
 class Network:
     """A network with a convolution, pooling and ten classes. Its variables exist on every device of the scope
-    in which the network is created.
+    that creates the network.
     """
 
     def __init__(self, b: Build) -> None:
@@ -178,8 +178,8 @@ class Network:
         )
 
     def step(self, images: Any, labels: Any) -> Any:
-        """Run one step of gradient descent on the whole batch. Returns the part of the batch's mean loss that
-        comes from this replica's share.
+        """Run one step of gradient descent on this replica's share of the batch. Return the share's part of
+        the mean loss of the whole batch.
         """
         with self._tf.GradientTape() as tape:
             # Divide by the size of the whole batch, so that the gradients of the shares add up to the

@@ -20,12 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 SPEC = "__tuilab__"
 LARGEST = 2**40
 WIDEN = 1_024
-"""For a whole number without a declared range, the maximum as a multiple of its default."""
+"""Default maximum of a whole number, as a multiple of its default value."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The allowed range of a whole number. log: a logarithmic slider."""
+    """The allowed range of a whole number. log: True for a logarithmic slider."""
 
     low: int
     high: int

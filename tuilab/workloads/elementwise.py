@@ -1,4 +1,4 @@
-"""Chains of small ops: the cost of one op when there is little to compute."""
+"""Measures chains of small ops: the cost of an op that has little to compute."""
 
 from collections.abc import Mapping
 from typing import Any

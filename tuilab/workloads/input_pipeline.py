@@ -1,4 +1,4 @@
-"""Batches from an input pipeline to the device, without a model: the limit of the pipeline alone."""
+"""Measures the rate of an input pipeline alone: batches to the device, without a model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,8 +36,8 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that draws one batch, copies it to the device, and prepares it there if the variant
-    requires it.
+    """Return a case that draws one batch, copies it to the device and, in the variant in-step, prepares it
+    there.
     """
     fed = feed.open_feed(b)
 

@@ -1,5 +1,5 @@
-"""A chain of matrix products on a device, with detours to the host that show the cost of running a single op
-there.
+"""Measures the cost of a single op on the host: a chain of matrix products on a device with detours to the
+host.
 """
 
 from collections.abc import Mapping

@@ -106,7 +106,6 @@ DECLARATION = Declaration(
 
 
 def frames(values: Mapping[str, Value]) -> int:
-    """Return the number of frames of an STFT with these values."""
     samples, length, step = (int(values[name]) for name in ("samples", "frame_length", "frame_step"))
     if values["pad_end"]:
         return -(-samples // step)

@@ -96,7 +96,6 @@ class Pipe:
         return message
 
     def send(self, message: Message) -> None:
-        """Send an answer."""
         os.write(self._write_fd, json.dumps(message).encode() + b"\n")
 
 
@@ -104,7 +103,7 @@ class Pipe:
 def shared(
     pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
 ) -> Iterator[Any]:
-    """Share children among arms: the first arm starts them, and the last one closes them."""
+    """Share children among arms: the first arm starts the children, and the last arm closes them."""
     children, users = pool.get(key) or (start(), 0)
     pool[key] = (children, users + 1)
     try:

@@ -44,7 +44,7 @@ class Drain:
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element if elements are drawn one after another and discarded."""
+        """Seconds per element, if elements are drawn one after another and discarded."""
         self.ready = 0
         """Number of elements that were ready after the last idle period."""
         self._entered = False

@@ -126,15 +126,14 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def shape_of(values: Mapping[str, Value]) -> images.Shape:
-    """Return the shape of the data set for these values."""
     return images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step, with its input: transferring the batch, and preparing the images on the
+    """Return the work of a step and of its input: transferring the batch, and preparing the images on the
     host.
 
-    Cached images need no preparation. Counts only the part of the preparation that runs on the host.
+    Cached images need no preparation. Preparation on the device is not counted.
     """
     count, side = int(values["batch"]), int(values["side"])
     pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
@@ -153,8 +152,8 @@ class Feed:
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """Prepares the images on the device, as part of the step, in the variant in-step; does nothing in other
-    variants.
+    """Prepares the images on the device in the variant in-step, as part of the step; otherwise returns them
+    unchanged.
     """
     serial: bool
     """True if the pipeline works only while a batch is requested, and is idle between calls."""
@@ -162,7 +161,7 @@ class Feed:
     traced: list[int] = field(default_factory=lambda: [0])
     """Number of times that Python ran the function passed to `map`."""
     start_s: float = 0.0
-    """Seconds until the iterator was created."""
+    """Seconds that creating the iterator took."""
     first_s: float = 0.0
     """Seconds from the creation of the iterator to the first batch."""
     _iterator: Any = None
@@ -174,14 +173,13 @@ class Feed:
         self._iterator = None
 
     def next(self) -> tuple[Any, Any]:
-        """Return the next batch."""
         if self._iterator is None:
             self._iterator = iter(self.dataset)
         batch: tuple[Any, Any] = next(self._iterator)
         return batch
 
     def marked(self, mark: Mark) -> tuple[Any, Any]:
-        """Return the next batch, with the wait marked in a profile."""
+        """Return the next batch; mark the wait for it in a profile."""
         with mark("input_wait"):
             return self.next()
 
@@ -204,11 +202,10 @@ class Feed:
 
     @property
     def datasets(self) -> tuple[Any, ...]:
-        """The tf.data.Dataset, if the pipeline is one."""
+        """The pipeline's tf.data.Dataset; empty for a Python loop."""
         return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
 
     def close(self) -> None:
-        """Free the images, the file, the buffers."""
         self._iterator = None
         self.hold.close()
 
@@ -353,7 +350,6 @@ def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
 
 
 def _fill_cache(b: Build, feed: Feed, images: int) -> None:
-    """Iterate once over the data set, so that every image is in the cache."""
     batch = b.integer("batch")
     for index in range(-(-images // batch) + 1):
         b.progress("filling the cache", index * batch, images, "images")

@@ -30,12 +30,11 @@ class Shape:
 
     @property
     def image(self) -> tuple[int, int, int]:
-        """The shape of one image."""
         return (self.side, self.side, CHANNELS)
 
     @property
     def bytes(self) -> int:
-        """Bytes of all images."""
+        """Size of all images in bytes."""
         return self.count * self.side * self.side * CHANNELS * PIXEL_BYTES[self.pixels]
 
 

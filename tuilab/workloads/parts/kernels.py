@@ -69,12 +69,12 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
 
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
-    """Return the computing op types in `function` without a kernel on `device` for their dtypes."""
+    """Return the types of computing ops in `function` that lack a kernel on `device` for their dtypes."""
     return sorted({node.type for node in _computing(tf, function, *inputs) if not _runs_on(node, device)})
 
 
 def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
-    """Return the computing nodes of the function's graph and of nested functions."""
+    """Return the nodes that compute, from the function's graph and its nested functions."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 
