@@ -37,7 +37,6 @@ class Manifest:
     said: tuple[str, ...] = ()
     """Notes about the capture, as sentences."""
     batch: int = 0
-    """Number of examples in the captured call; 0 if unknown."""
     versions: Mapping[str, str] | None = None
     """Versions with which the folder was written: `tensorflow`, `python`."""
     mixed: bool = False
@@ -302,7 +301,6 @@ def _drawn_at_once(iterator: Any) -> int:
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:
-    """Return the tensors, or the specs of tensors, in one leaf of the arguments."""
     if isinstance(leaf, _Drawn):
         return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
     return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []

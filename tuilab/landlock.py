@@ -26,15 +26,11 @@ _TCP = _OUTSIDE = 1 << 0 | 1 << 1
 signals.
 """
 _CAPABILITY_VERSION = 0x20080522
-"""Version number in the header of the system call. In this version, the capabilities are two words of 32
-bits.
-"""
 _BENEATH = 1
 """Type of a rule that covers a path and everything below it."""
 
 
 def version() -> int:
-    """Return the version of Landlock in the kernel; 0 without Landlock."""
     return max(0, _libc().syscall(_CREATE, None, 0, 1)) if sys.platform == "linux" else 0
 
 

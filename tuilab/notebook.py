@@ -129,7 +129,6 @@ def load(shell: Any) -> None:
 
 
 def _apart(line: str) -> tuple[str, str]:
-    """Split the line of a magic command into options and the call."""
     words, rest = [], line.strip()
     while rest.startswith("--"):
         option, _, rest = rest.partition(" ")

@@ -120,7 +120,6 @@ class Nvml:
         )
 
     def access(self, index: int) -> GpuAccess:
-        """Return the access rules of GPU `index`, and its memory errors."""
         read = _Reader(self._lib, self._handles[index])
         mode = read("compute mode", "nvmlDeviceGetComputeMode")
         mig = read("MIG", "nvmlDeviceGetMigMode")
@@ -228,7 +227,6 @@ def _throttle_call(lib: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return the value as text, because older versions of nvidia-ml-py return bytes."""
     return sanitize_line(
         value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200
     )

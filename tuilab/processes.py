@@ -80,7 +80,6 @@ def _every() -> dict[int, tuple[int, Process]]:
 
 
 def descendants(pid: int) -> list[Process]:
-    """Return the current descendants of a process."""
     children: dict[int, list[Process]] = {}
     for parent, process in _every().values():
         children.setdefault(parent, []).append(process)
@@ -181,7 +180,6 @@ class Guard(NamedTuple):
 
 ALONE, WITH_PARENT, UNLIMITED = b"alone", b"with parent", b"unlimited"
 _CHECKED_S = 0.05
-"""Interval between two checks of the limits, in seconds."""
 _own: list[Guard] = []
 
 

@@ -31,7 +31,6 @@ POLICY = (
     "base-uri 'none'; form-action 'self'"
 )
 WIDEST, HIGHEST = 1_000, 400
-"""Maximum width and height of a page in characters."""
 LEAVES_S = 5.0
 """Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
@@ -84,7 +83,6 @@ MOST_TYPED = 8_192
 MOST_WAITING = 2**15
 """Maximum number of bytes to queue for a lab that does not read. asyncio would block at twice this number."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
-"""Terminal sequences before and after pasted text."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
@@ -209,7 +207,6 @@ class LabServer(Server):  # type: ignore[misc]
         return page
 
     def _find(self, name: str) -> Session | None:
-        """Return the page's own lab, or else the lab that was abandoned last."""
         own = next((each for each in self._sessions if name and each.name == name), None)
         left = [each for each in self._sessions if each.page is None]
         return own or (left[-1] if left else None)
@@ -254,7 +251,6 @@ class LabServer(Server):  # type: ignore[misc]
         await session.lab.focus()  # this makes the lab redraw its screen
 
     async def _leave(self, session: Session) -> None:
-        """Keep a lab that has lost its page for `kept_s` seconds."""
         session.page = None
         self._sessions.remove(session)
         self._sessions.append(session)

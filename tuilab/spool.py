@@ -15,7 +15,6 @@ BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
 reader; the run has ended.
 """
 FOLDER = "spool"
-"""Name of the spool folder inside the data folder."""
 OWN = "~"
 """Stands for the default spool folder of the machine that measures."""
 MOST_BYTES = 256 * 2**20

@@ -5,7 +5,6 @@ import os
 import sys
 
 LARGEST_SCREEN = 2_000
-"""Maximum number of columns or lines."""
 
 
 def repair_streams() -> None:

@@ -177,7 +177,6 @@ def check(
 def _settings(
     config: Path | None, baseline: Path | None, select: str | None, ignore: str | None, **given: Any
 ) -> tuple[CheckSettings, Path | None]:
-    """Return the project's settings with the command line's changes, and the path of the baseline file."""
     file = config or settings.find(Path.cwd())
     out = settings.load(file) if file is not None else CheckSettings()
     changes = {key: value for key, value in given.items() if value is not None}
@@ -278,7 +277,6 @@ def _print(
 
 
 def rule_lines(as_json: bool = False) -> Iterator[str]:
-    """Yield the lines of the rule reference."""
     if as_json:
         names = ("code", "title", "severity", "preview", "why", "remedy")
         rows = [{name: getattr(rule, name) for name in names} for rule in RULES]
@@ -291,7 +289,6 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
 
 
 def _explain_rule(code: str) -> Iterator[str]:
-    """Yield the lines that explain a rule, with a wrong and a right example."""
     settings.check_codes("--explain", [code.upper()])
     try:
         rule = rule_of(code.upper())

@@ -25,16 +25,11 @@ from tuilab.model.subject import Model, Subject
 
 
 class Named(NamedTuple):
-    """What a user wants to measure."""
-
     words: str
-    """The words as the user typed them."""
     subject: Subject
 
 
 class Choice(NamedTuple):
-    """What a command will measure."""
-
     resolve: Callable[[Lab], Awaitable[Settings]]
     """Returns the settings. May ask a worker to open a file first."""
     scope: str = ""
@@ -42,7 +37,6 @@ class Choice(NamedTuple):
 
 
 def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
-    """Return a decorator that adds the argument `named` to a command. Raises InputError for invalid words."""
     return click.argument(
         "named",
         metavar=metavar,
@@ -154,8 +148,6 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def combine(*options: Decorator) -> Decorator:
-    """Return one decorator that adds all these options in order."""
-
     def given(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
             command = option(command)
@@ -183,7 +175,6 @@ model_options = combine(
     ),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
-"""Options that say how to open a model file."""
 _many = partial(click.option, multiple=True)
 
 
@@ -219,7 +210,6 @@ arm_options = combine(
     _define_switch("--details", help="Print every caveat and all advice instead of a summary."),
     quiet_option,
 )
-"""Options for what to measure."""
 host_option = click.option(
     "--host",
     "hosts",

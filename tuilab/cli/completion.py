@@ -26,7 +26,6 @@ def completion(ctx: click.Context, /, shell: str) -> None:
 
 
 def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the names of the presets, each with its title."""
     from tuilab.catalogue.load import load
 
     matching = [p for p in load().presets if p.name.startswith(incomplete)]
@@ -51,7 +50,6 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the latest runs whose ids match, and `last`."""
     from tuilab.lab import Lab
 
     lab = Lab()

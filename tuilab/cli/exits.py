@@ -12,7 +12,6 @@ INTERRUPTED = 130
 FAULT = 70
 
 unkept: list[str] = []
-"""Messages about this command's runs that could not be saved."""
 
 
 def final(code: int) -> int:

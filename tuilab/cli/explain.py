@@ -63,7 +63,6 @@ async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
 
 
 def show(answer: msgspec.Struct, as_json: bool) -> None:
-    """Print the answer to standard output."""
     if as_json:
         emit(answer)
     elif isinstance(answer, OpExplanation):

@@ -58,7 +58,6 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
 
 
 def _program(start: str, format_: str, output: Path | None) -> None:
-    """Write the page of a watched program. Raises InputError."""
     from tuilab.lab.watch import load_page
     from tuilab.report import program
 

@@ -73,7 +73,6 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 
 
 ROOM = 120
-"""Minimum number of terminal columns for printing a run on one line."""
 
 
 def echo_line(head: str, answer: str) -> None:

@@ -69,7 +69,6 @@ def with_lab(
 
 
 def first_answer(lab: Lab) -> str:
-    """Return the run's preliminary answer; "" if there is none yet."""
     result = lab.state.result()
     measured = result is not None and any(arm.median_s is not None for arm in result.arms)
     return result.answer if result is not None and measured else ""

@@ -172,7 +172,6 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
 
 def main() -> None:
-    """Run the command line and return one of the exit codes in the README's table."""
     try:
         code = final(cli.main(prog_name="tuilab", standalone_mode=False) or DONE)
         try:
@@ -223,7 +222,6 @@ def about_history(error: sqlite3.Error) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """Exit at once and discard pending output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):

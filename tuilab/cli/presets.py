@@ -21,7 +21,6 @@ class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines(loaded: catalogue.Catalogue) -> list[PresetLine]:
-    """Return a line for each preset and each invalid file."""
     good = [
         PresetLine(
             name=p.name,

@@ -61,9 +61,6 @@ def profile(named: Named, output: Path | None, seconds: float, as_json: bool, **
 async def ask(
     lab: Lab, settings: Settings, seconds: float, raw: bool
 ) -> tuple[str, Profile, list[ProfileFile]]:
-    """Profile an arm with a worker. Return the arm's label, its profile, and the profiler's files (empty
-    unless `raw`).
-    """
     arm = pick(settings, (await lab.ready())[HERE])
     question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
     profiles: list[Profile] = []

@@ -87,7 +87,6 @@ def run(
 
 
 def show(result: RunResult, as_json: bool) -> None:
-    """Print the result to standard output."""
     if as_json:
         emit(result)
     elif as_markdown():

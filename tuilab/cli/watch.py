@@ -230,9 +230,6 @@ def write(data: bytes) -> None:
 
 
 def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
-    """Watch a program in the lab. When the user closes the lab, connect the program to the terminal until it
-    ends.
-    """
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:

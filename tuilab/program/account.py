@@ -21,18 +21,14 @@ WORDS: dict[AccountKind, str] = {
     "waiting": "waiting",
     "unknown": "not known",
 }
-"""The words shown for each kind of time."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program does during a call to Keras. The account shows the call's graphs, ops and input as one
-activity.
-"""
+"""What the program does during a call to Keras. The call's graphs, ops and input count as this activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
 """Shown in place of a user function for the time before the program's first line and after its last line."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
-"""Minimum number of calls from a line that a headline mentions."""
 
 
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:

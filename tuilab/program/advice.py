@@ -14,9 +14,7 @@ from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
 STEPS_AT_ONCE = 32
-"""Number of small batches that the advice puts into one call. Trials use the same number."""
 MOST_NAMED = 3
-"""Maximum number of preconditions named in one piece of advice."""
 
 
 @dataclass(frozen=True)

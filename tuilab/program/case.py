@@ -24,8 +24,6 @@ class Beside:
 
 @dataclass
 class Case:
-    """A watched process, its source files, and its machine."""
-
     of: Process
     sources: Mapping[str, str]
     place: Beside
@@ -40,7 +38,6 @@ class Case:
         return function.caller or ("", 0)
 
     def step_at(self) -> tuple[str, int]:
-        """Return the file and line of the step; ("", 0) if there is none."""
         key = self.of.step
         if isinstance(key, tuple):
             return key

@@ -10,7 +10,6 @@ from pathlib import PurePath
 from tuilab.program.source import tree_of
 
 MOST_DEPTH = 4
-"""Maximum number of nested calls to follow into the user's functions."""
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
 """Libraries whose calls become ops of a graph."""
 HARMLESS = (
@@ -203,7 +202,6 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
 
 ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "put"))
-"""Methods that add their argument to a collection."""
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:

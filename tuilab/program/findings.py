@@ -39,20 +39,20 @@ from tuilab.program.sites import (
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Minimum share of a step spent waiting for input before this is reported."""
 FULL = 0.8
 """A program that uses at least this share of its processors is assumed to need them all."""
 LEAST_BESIDE = 0.005
-"""Minimum share of the processors that a pipeline must use before it is reported."""
 MANY_TRACES, RETRACING = 4, 0.05
 """Minimum number of traces, and minimum share of the program's time for the traces after the first two,
 before a function is reported as retraced.
 """
 USED = 10
-"""Calls per creation above which recreating a library's tf.function is not reported."""
+"""Maximum number of calls per creation for reporting a library's tf.function as recreated. More calls indicate
+several training runs.
+"""
 QUICK_FIRST = 0.6
-"""Minimum ratio of the first trace's time in another process to that in this one. Five pairs of runs measured
-0.6 to 1.2.
+"""Minimum ratio of the first trace's time in another process to its time in this one. Five pairs of runs
+gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
@@ -76,7 +76,6 @@ DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
 """Maximum share of float64 ops' time that float32 can save on a CPU."""
 LEAST = 20
-"""Minimum number of steps before any per-step figure is reported."""
 SINGLES, FEW_OPS = 0.2, 3
 """Minimum share of a step spent launching individual ops, and minimum number of these ops per step, before
 they are reported.
@@ -105,7 +104,7 @@ _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return all findings, largest saving first. Each is followed by the findings that are part of it."""
+    """Return all findings, largest saving first. Each is followed by its parts, which are findings too."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
         # If several checks report the same cause on a line, keep the first finding, because earlier checks
@@ -172,7 +171,6 @@ def _finding(
 
 
 def batches(of: Process) -> dict[str, int]:
-    """Return the program's batch and image size, under the names that training presets use."""
     out: dict[str, int] = {}
     for dataset in reversed(of.datasets):
         sizes = [stage.size for stage in dataset.stages if stage.size]
@@ -277,7 +275,6 @@ def _again(case: Case, inside: Sequence[Site]) -> bool:
 
 
 def model_calls(case: Case) -> Iterator[Bottleneck]:
-    """Find models that a loop calls op by op, one row at a time."""
     sites = sites_of(case)
     for site in calls_of_models(case):
         took = site.kinds["eager"]
@@ -307,7 +304,6 @@ def saving(case: Case) -> Iterator[Bottleneck]:
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that become slower while the program runs."""
     pace = case.of.pace()
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
@@ -398,7 +394,6 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that wait for input, and explain why."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
@@ -643,7 +638,6 @@ def difference(described: list[list[list[object]] | None]) -> str:
 
 
 def eager(case: Case) -> Iterator[Bottleneck]:
-    """Find a step that runs op by op in Python."""
     of, key = case.of, case.of.step
     facts = of.facts
     if facts is not None and facts.eager_functions:
@@ -729,7 +723,6 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
 
 
 def reading(case: Case) -> Iterator[Bottleneck]:
-    """Find tensor values that each step copies to the host."""
     of = case.of
     steps, times_ = of.steps.n, of.times()
     if steps < LEAST or not times_.median_s:
@@ -1216,7 +1209,6 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
 
 
 def settings(case: Case) -> Iterator[Bottleneck]:
-    """Find settings that slow down every op."""
     facts = case.of.facts
     if facts is None:
         return

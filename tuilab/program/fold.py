@@ -15,9 +15,7 @@ from tuilab.program.window import LONG, Seen
 MOST_STEPS = 200_000
 """Maximum number of calls of each kind to store individually."""
 FEW = 3
-"""Minimum number of calls for a function or line to count as a step."""
 MANY = 50
-"""Minimum number of steps needed to detect a slowdown."""
 
 CALLBACK = "callback "
 """Prefix of the library name in samples from a callback that the library runs on the stepping thread."""
@@ -181,7 +179,6 @@ class Process:
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
-    """Seconds of the main thread by kind and place."""
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
     """By line and library entry point: the number of calls, and the number of samples passed to them."""
     wall: float = 0.0
@@ -245,7 +242,6 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """Add the results from reading a window."""
         self.windows.append((window, seen))
         for begin, end in seen.loop:
             self.loops.add(window.start + begin, window.start + end, False)
@@ -304,7 +300,6 @@ class Process:
 
     @property
     def kind(self) -> p.Kind:
-        """The kind of event that counts as a step."""
         key = self.step
         if key is None:
             return "batch" if self.waits.n >= FEW else "eager" if self.loops.n >= FEW else ""
@@ -367,7 +362,6 @@ class Process:
 
     @property
     def lasted_s(self) -> float:
-        """Seconds from the process's start until now."""
         return self.wall or (self.last - self.hello.began if self.hello else self.last)
 
     def started_after(self, began: float) -> float:
@@ -390,7 +384,6 @@ class Process:
         return sum(min(each, most) for each in took) / self.steps.kept
 
     def times(self) -> p.StepTimes:
-        """Return the number of steps, and their median time with its interval."""
         if not self.kind:
             return p.StepTimes()
         took = self.durations()
@@ -502,7 +495,6 @@ class Process:
 
     @property
     def seen(self) -> list[dict[str, float]]:
-        """The seconds of each profiled step, by part."""
         return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:

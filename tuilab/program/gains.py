@@ -16,7 +16,6 @@ class AtMost:
 
 
 def factor(share: float) -> float:
-    """Return the maximum speedup from removing `share` of the time."""
     return 1 / (1 - min(share, LARGEST))
 
 
@@ -83,7 +82,6 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
 
 
 OUTSIDE = ("python", "waiting for input")
-"""Parts of a step outside of the step function's call."""
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))

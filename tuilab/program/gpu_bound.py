@@ -40,8 +40,6 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class Bounded:
-    """The calls of a tf.function: their measured seconds, and their minimum seconds on the GPU."""
-
     here_s: float
     there_s: float
     bound: GpuBound | None

@@ -45,9 +45,6 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Return the ops, grouped by kind, line and layer, longest first. Times are means over the profiled
-    steps.
-    """
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.profiled:
         for key, value in seen.ops.items():

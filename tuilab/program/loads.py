@@ -36,7 +36,6 @@ class Loads:
     of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def add(self, sample: DeviceSample) -> None:
-        """Add a sample. Ignores the first sample, which has no rates."""
         if sample.interval_s is None:
             return
         if (program := sample.process) is not None:

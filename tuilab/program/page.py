@@ -91,7 +91,6 @@ def page_of(
 
 
 def busiest(processes: Iterable[Process]) -> Process | None:
-    """Return the process with the most steps."""
     return max(processes, key=lambda process: (process.steps.n, process.last), default=None)
 
 
@@ -157,7 +156,6 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 
 def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
-    """Return the ops of a step, longest first, with their shares of the step."""
     profiled = total_seconds(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(

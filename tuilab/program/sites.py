@@ -15,7 +15,6 @@ Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras entry points that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-"""Kinds of time that occur only in a first call."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1

@@ -11,7 +11,6 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @cache
 def tree_of(text: str) -> ast.Module | None:
-    """Return a source's syntax tree; None if the source does not parse."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

@@ -21,7 +21,6 @@ such a loop as an iterator.
 """
 ITERATOR = "Iterator::"
 FEW = 3
-"""Minimum number of calls for a function to count as a step."""
 MOST_EVENTS = 15_000
 """Maximum number of a window's events to examine, which takes 0.15 s. One step may have thousands of events.
 """
@@ -267,7 +266,6 @@ def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[
 
 
 def _runs(found: Activity, within: list[Interval]) -> Counter[Key]:
-    """Count how often each op started within the steps."""
     return Counter(
         seen.meaning.key
         for seen in found.events

@@ -126,7 +126,6 @@ class Account:
         self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
-        """Wait until the next sample is due; return True if the program is ending."""
         self._phase = (self._phase + GOLDEN) % 1
         pause = self.pause * (0.5 + self._phase)
         due = Own.now() + pause
@@ -215,7 +214,6 @@ class Account:
         return True
 
     def leave(self) -> None:
-        """Record the end of the call that `enter` recorded. Called from the main thread."""
         if self._entered is not None:
             self._in_calls += Own.now() - self._entered
             self._entered = None

@@ -59,7 +59,6 @@ class Calls:
 
 
 def samples_of(given: tuple[Any, ...], named: dict[str, Any], name: str) -> int:
-    """Return the first dimension of the data; 0 if the data has none."""
     data: Any = given[0] if given else named.get(name)
     while isinstance(data, (dict, list, tuple)) and data:
         data = next(iter(data.values())) if isinstance(data, dict) else data[0]

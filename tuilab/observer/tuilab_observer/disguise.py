@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def stand_in(module: Any, **instead: Any) -> Any:
-    """Return a copy of a module with some names replaced."""
     new = types.ModuleType(module.__name__)
     new.__dict__.update(module.__dict__)
     new.__dict__.update(instead)

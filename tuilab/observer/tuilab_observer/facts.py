@@ -31,7 +31,6 @@ class Facts:
         self._changed: dict[str, str | None] = {}
 
     def send(self, last: bool = False) -> None:
-        """Send the facts that have changed. Once the devices are open, sends at most once a second."""
         if self.opened and not last and Own.now() - self._at < EVERY_S:
             return
         self._at = Own.now()

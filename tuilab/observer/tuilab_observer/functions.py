@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Minimum number of uses for a function, a tape's line, or a pipeline to count as a step."""
 
 
 class Functions:

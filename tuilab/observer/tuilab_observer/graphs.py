@@ -84,7 +84,6 @@ class Graphs:
         )
 
     def _send_kernels(self) -> None:
-        """For each op, send the devices for which this TensorFlow has kernels."""
         if not self._ops:
             return
         from tensorflow.python.framework import dtypes, kernels

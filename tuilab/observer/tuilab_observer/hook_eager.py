@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 LEAST_COPY = 2**16
-"""Minimum size in bytes of an array whose copy is counted."""
 
 
 def see_tapes() -> None:

@@ -117,7 +117,6 @@ class Observer:
         )
 
     def flush(self, last: bool = False) -> None:
-        """Send the events since the last message."""
         functions, datasets, sampler = self.functions, self.datasets, self.sampler
         calls, functions.calls = functions.calls, []
         waits, datasets.waits = datasets.waits, []

@@ -74,7 +74,6 @@ class Process:
         self._faults: set[str] = set()
 
     def stepping(self) -> None:
-        """Record the current thread as the stepping thread."""
         self.thread_of_steps, self.task = Own.thread(), Own.native_thread()
 
     def fault(self, error: BaseException) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""Negative values in a sample, in place of a call's index: the sample was taken between two calls, or before
-the first step.
+"""Negative values in a sample, which replace a call's index: the sample was taken between two calls, or
+before the first step.
 """
 
 

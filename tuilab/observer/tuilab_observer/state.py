@@ -104,7 +104,6 @@ class State:
             self.sample_early()
 
     def fault(self, error: BaseException) -> None:
-        """Report a failure of the observer, once. Never raises."""
         if self.observer is not None:
             self.observer.process.fault(error)
 

@@ -115,7 +115,6 @@ class Windows:
     # Methods called from the program's threads
 
     def mark(self, key: Key) -> None:
-        """Mark the start of a step in the profile."""
         if self.open and (self.step_key == key or self._same_code(key)):
             if self.traceme is not None:
                 self.traceme.Stop()
