@@ -92,11 +92,14 @@ def test_after_enough_rounds_precision_has_a_time_limit() -> None:
     assert len(slow.samples) == QUICK.rounds
 
 
-def test_a_call_longer_than_the_budget_is_still_measured_once() -> None:
+@pytest.mark.parametrize("others", [1, 5])
+def test_a_call_longer_than_the_budget_is_measured_once_and_the_others_keep_their_rounds(others: int) -> None:
     simulation = Simulation()
-    slow, fast = simulation.cell("slow", 20.0), simulation.cell("fast", 1e-3, calls=8)
-    run(simulation, [slow, fast], limit_s=6.0)
+    slow = simulation.cell("slow", 20.0)
+    fast = [simulation.cell(f"fast{number}", 1e-3, calls=8) for number in range(others)]
+    run(simulation, [slow, *fast], limit_s=6.0)
     assert len(slow.samples) == 1
+    assert all(len(cell.samples) >= QUICK.rounds for cell in fast)
     assert simulation.now < 25
 
 

@@ -213,6 +213,7 @@ def _scrutinise(
     found: list[Found] = []
     try:
         if own is not None:
+            bench.progress("checking the calls", arm=cell.arm.id)
             with cell.case.scope():
                 own.call_again(bench.context.tf, cell.case)
             cell.counted = own.counted

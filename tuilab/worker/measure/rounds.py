@@ -67,7 +67,8 @@ class RoundRobin:
     """Measures arms until each is precise enough or `limit_s` is over; stops only at the end of a round.
 
     An arm that raises is removed and passed to `fail`; the others continue. Every arm gets at least one
-    block, however long its call is. watch: a host watch that is already running.
+    block, however long its call is; what it takes beyond an equal share of the limit is added to the limit.
+    watch: a host watch that is already running.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class RoundRobin:
         self._budget = bench.budget
         self._begun = bench.stopwatch.now()
         self._before_s, self._wasted_s = bench.elapsed_s, 0.0
+        self._free_s, self._arms = 0.0, len(cells)
         self._counted = interference.read_counters()
         self._watch, self._watched = watch or interference.HostWatch(), watch is not None
         every = strides([cell.cost_s for cell in cells], self._budget.rounds, limit_s)
@@ -127,7 +129,7 @@ class RoundRobin:
         """Return True if an arm has reached the budget's rounds and precision, or has used up its time."""
         if len(cell.samples) < self._budget.rounds:
             return False
-        if 0 < self._budget.chase_s <= self._elapsed:
+        if 0 < self._budget.chase_s <= self._elapsed - self._free_s:
             return True
         known = estimate(cell.samples)
         half = known.relative_half_width if known else None
@@ -137,11 +139,15 @@ class RoundRobin:
     def _elapsed(self) -> float:
         return self._bench.stopwatch.now() - self._begun
 
+    @property
+    def _left_s(self) -> float:
+        return self._limit_s + self._free_s - self._elapsed
+
     def _due(self, cell: TimedArm, index: int) -> bool:
         return index % self._every[id(cell)] == 0
 
     def _fits(self, cell: TimedArm) -> bool:
-        return not cell.samples or cell.cost_s <= self._limit_s - self._elapsed
+        return not cell.samples or cell.cost_s <= self._left_s
 
     def _wanted(self) -> list[TimedArm]:
         """Return the arms that need more rounds and have time for another block within the limit."""
@@ -168,7 +174,7 @@ class RoundRobin:
             song, moved = self._bench.canary.after()
             spent = self._elapsed - begun
             allowed = attempt < REPEATS and self._wasted_s + spent <= WASTE_SHARE * self._elapsed
-            if not moved or not allowed or self._limit_s - self._elapsed < spent:
+            if not moved or not allowed or self._left_s < spent:
                 break
             attempt, self._wasted_s = attempt + 1, self._wasted_s + spent
         self._bench.canary.accept()
@@ -183,7 +189,7 @@ class RoundRobin:
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:
-            bench.progress("measuring", self._elapsed, self._limit_s, "s", cell.arm.id)
+            bench.progress("measuring", self._elapsed, self._elapsed + self._left_s, "s", cell.arm.id)
             bench.reporter.settle()
         begun = bench.stopwatch.now()
         try:
@@ -194,6 +200,9 @@ class RoundRobin:
             self._fail(cell, error)
             return
         cell.visit_s = bench.stopwatch.now() - begun
+        if not cell.samples:
+            # The block that every arm gets may take longer than its share, but must not starve the others.
+            self._free_s += max(0.0, cell.visit_s - self._limit_s / self._arms)
         blocks.append(
             Block(arm=cell.arm.id, point=cell.point, calls=cell.calls, seconds=seconds, latency_s=latency)
         )
@@ -223,5 +232,5 @@ class RoundRobin:
         )
         bench.rounds += 1
         if bench.reporter.round(event):
-            bench.progress("measuring", self._elapsed, self._limit_s, "s")
+            bench.progress("measuring", self._elapsed, self._elapsed + self._left_s, "s")
             bench.reporter.settle()
