@@ -211,7 +211,15 @@ class TestAnswer:
             state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
             return answer(placed(state, GRAPH, e.Node(name="x", op=name, device="CPU:0", dtype="float32")))
 
-        assert "likely" in ran("MatMul") and "likely" not in ran(op)
+        assert "likely" in ran("MatMul") and "would" not in ran(op)
+
+    def test_an_iterative_decomposition_has_no_likely_speedup_however_high_its_limit(self) -> None:
+        state = without_gpu(12e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
+        text = answer(placed(state, GRAPH, e.Node(name="x", op="Svd", device="CPU:0", dtype="float32")))
+        assert (
+            "could be far faster (its upper limit is above 100×); a GPU computes Svd in many small steps, so"
+            " the likely time is unknown." in text
+        ), text
 
     def test_the_dispatch_time_of_the_cpu_arm_narrows_the_range(self) -> None:
         work = Work(flop=1e6, inputs=1e4, outputs=1e4)

@@ -55,8 +55,8 @@ class GpuCall:
     counts as zero. slowed: roofs measured while the host was busy, so that their launch cost is too high; in
     that case, `host` is None. kernels: launches per call. least_s: minimum seconds of the same call on this
     host, for work that runs on the host with any device. dispatch_s: the Python and dispatch time of the same
-    call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. predictable: False
-    if neither work nor launches determine the time of some op.
+    call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. unpredictable: op
+    types whose time neither work nor launches determine.
     """
 
     work: Work
@@ -70,7 +70,7 @@ class GpuCall:
     slowed: DeviceRoofs | None = None
     dispatch_s: float = 0.0
     unfused: int = 1
-    predictable: bool = True
+    unpredictable: tuple[str, ...] = ()
 
     @property
     def on_gpu(self) -> Work:
@@ -134,7 +134,7 @@ class GpuCall:
             stays=self.work.stays,
             limited_by=max(terms, key=lambda name: terms[name]),
             expected_s=self._expected(sheet, kernels, (there, back), stays, fed)
-            if self.predictable
+            if not self.unpredictable
             else None,
             unknown=tuple(unknown),
             fits=(work.bytes or 0.0) <= sheet.memory.value,
@@ -277,7 +277,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         cores=max(1, machine.cores),
         least_s=floor_s,
         unfused=max(kernel_count(state, msgspec.structs.replace(arm, mode=mode), point) for mode in MODES),
-        predictable=not seen & ITERATIVE and not (seen & HOST_ONLY) - {stay.op for stay in work.stays},
+        unpredictable=tuple(sorted(seen & (ITERATIVE | HOST_ONLY) - {stay.op for stay in work.stays})),
         dispatch_s=sum(p.seconds for p in known.parts if p.phase in ("python", "dispatch")) if known else 0.0,
     )
 
@@ -364,18 +364,29 @@ def _compared(
     slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
     high = timed.interval[1] if timed.interval else timed.median
     wins = found.seconds < high and found.fits and call.least_s is None
-    expected_s = found.expected_s or (found.seconds, found.seconds)
-    if call.least_s is not None:  # a GPU only adds copies, however noisy the arm was
+    expected_s = found.expected_s if known else None
+    if (
+        call.least_s is not None and expected_s is not None
+    ):  # a GPU only adds copies, however noisy the arm was
         expected_s = max(expected_s[0], timed.median), max(expected_s[1], timed.median)
     return msgspec.structs.replace(
         found,
         at_most=timed.median / found.seconds,
-        expected=(timed.median / expected_s[1], timed.median / expected_s[0]) if known else None,
-        expected_s=expected_s if known else None,
+        expected=(timed.median / expected_s[1], timed.median / expected_s[0]) if expected_s else None,
+        expected_s=expected_s,
         busy=None if known else (timed.median / slowest, timed.median / found.seconds),
         verdict="could win" if wins else "cannot win",
-        why="" if found.fits else f"a call does not fit into its {sheet.memory.value / 1e9:.0f} GB",
+        why=_why(found, call, sheet),
     )
+
+
+def _why(found: GpuBound, call: GpuCall, sheet: DataSheet) -> str:
+    """Return why no GPU can win, or why no likely time is known; "" otherwise."""
+    if not found.fits:
+        return f"a call does not fit into its {sheet.memory.value / 1e9:.0f} GB"
+    if steps := [op for op in call.unpredictable if op in ITERATIVE]:
+        return f"a GPU computes {listed(steps)} in many small steps, so the likely time is unknown"
+    return ""
 
 
 def nothing_for_a_gpu(work: Work) -> str:

@@ -99,7 +99,9 @@ def _headline(
         return f"{whose[:1].upper()}{whose[1:]} cannot win: {first.why}."
     if all(bound.verdict == "cannot win" for bound in found):
         return _cannot_win(state, lead, point, sheet, found) + here
-    text = f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}."
+    text = (
+        f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}{f'; {first.why}' * bool(first.why)}."
+    )
     for other in found[1:]:
         if not _have_same_words(first, other):
             text += f" With the input copied in each call, it {_clause(other)}."

@@ -290,7 +290,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
     why: str = ""
-    """Why the bound is unknown, or why no GPU can win."""
+    """Why the bound or the likely time is unknown, or why no GPU can win."""
     unknown: tuple[str, ...] = ()
     """Unknown facts about the work or the GPU, which count as zero."""
     fits: bool = True
