@@ -34,12 +34,10 @@ LAST = ("silent", "unknown", "well")
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """Register a cause for machines on which TensorFlow lists no GPU."""
     return partial(_register, NO_GPU, layer)
 
 
 def with_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """Register a cause for machines on which TensorFlow lists a GPU."""
     return partial(_register, GPU_LISTED, layer)
 
 
@@ -556,14 +554,15 @@ def nvml_missing(f: Findings) -> Cause | None:
 
 
 def _mislaid(library: Library) -> bool:
-    """Return whether the library is installed as a wheel, but not in a folder that TensorFlow searches."""
+    """Return True if the library is installed as a wheel, but in a folder that TensorFlow does not search."""
     return bool(library.elsewhere) and library.absent
 
 
 def _missing(f: Findings) -> dict[str, str]:
-    """Return the required libraries that do not load, each with the loader's reason.
+    """Map each required library that does not load to the loader's reason.
 
-    If TensorFlow itself tried to open them, its messages decide; otherwise the doctor's own test decides.
+    TensorFlow's own messages decide if TensorFlow tried to open the libraries; otherwise the doctor's own
+    test decides.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -575,7 +574,6 @@ def _missing(f: Findings) -> dict[str, str]:
 
 
 def _telling(name: str, why: str) -> str:
-    """Return the library's name, with the loader's reason unless the file is simply missing."""
     return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
 
 
@@ -703,9 +701,8 @@ def _capability(text: str) -> tuple[int, int] | None:
 
 
 def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
-    """Return the compute capabilities for which the build has machine code (`sm`) or PTX (`compute`):
-
-    `sm_89` → (8, 9).
+    """Return the compute capabilities for which the build has machine code (kind `sm`) or PTX (kind
+    `compute`): `sm_89` → (8, 9).
     """
     names = f.tensorflow.built.architectures if f.tensorflow.built else ()
     numbers = [name.removeprefix(f"{kind}_") for name in names if name.startswith(f"{kind}_")]

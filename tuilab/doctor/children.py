@@ -32,7 +32,7 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Describe how the child ended; empty if it ended normally."""
+        """Describe how the child ended; "" if it exited with code 0."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
@@ -98,7 +98,6 @@ def kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def kill_all() -> None:
-    """Kill every running child."""
     with _lock:
         left = list(_alive)
     for child in left:

@@ -22,7 +22,7 @@ class Container:
 
 
 def look(place: Place) -> Container:
-    """Look for the signs of each container runtime, most specific first."""
+    """Recognise the container runtime by its traces, most specific first."""
     environ = place.environ
     for variable in ("APPTAINER_NAME", "SINGULARITY_NAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if environ.get(variable):
@@ -43,7 +43,6 @@ def look(place: Place) -> Container:
 
 
 def probe(found: Container) -> Probe:
-    """Return the finding in a sentence."""
     if found.kind:
         return Probe("container", "ok", f"inside a {found.kind} container ({found.evidence})")
     return Probe("container", "skip", "not inside a container")

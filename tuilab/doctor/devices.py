@@ -41,7 +41,7 @@ class Devices:
 
 
 def look(place: Place, until: float) -> Devices:
-    """Query NVML; if nvidia-ml-py or the library is missing, query nvidia-smi."""
+    """Query NVML; if nvidia-ml-py or the library is missing, run nvidia-smi."""
     ran = children.run_own_module(place.environ, until, "nvml")
     facts = children.merge_lines(ran.out)
     if ran.code is None:
@@ -154,7 +154,6 @@ def _number(text: str, scale: float) -> float | None:
 
 
 def probe(found: Devices) -> Probe:
-    """Return the finding in a sentence."""
     name = "devices"
     if found.hung:
         return Probe(name, "fail", f"{found.hung} did not answer")

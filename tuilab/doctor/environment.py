@@ -25,7 +25,6 @@ class Environment:
 
     @property
     def visible(self) -> str | None:
-        """CUDA_VISIBLE_DEVICES; None if not set."""
         return self.variables.get(VISIBLE)
 
     @property
@@ -49,12 +48,11 @@ class Environment:
 
     @property
     def library_folders(self) -> tuple[str, ...]:
-        """The folders of LD_LIBRARY_PATH."""
         return tuple(filter(None, self.variables.get("LD_LIBRARY_PATH", "").split(":")))
 
 
 def hides_all(value: str) -> bool:
-    """Return True if this CUDA_VISIBLE_DEVICES names no device.
+    """Return True if this value of CUDA_VISIBLE_DEVICES hides every device.
 
     CUDA reads the list from the left and stops at the first invalid entry, so `-1,0` hides all and `0,-1`
     does not (CUDA C++ Programming Guide, “CUDA Environment Variables”).
@@ -64,17 +62,14 @@ def hides_all(value: str) -> bool:
 
 
 def look(place: Place) -> Environment:
-    """Collect the relevant variables."""
     return Environment(pick(place.environ))
 
 
 def pick(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the relevant variables by name."""
     return {name: sanitize_line(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
 
 
 def probe(found: Environment) -> Probe:
-    """Return the finding in a sentence."""
     if not found.variables:
         return Probe("environment", "ok", "no environment variable that affects GPUs is set")
     listed = "  ".join(f"{name}={value or chr(39) * 2}" for name, value in found.variables.items())

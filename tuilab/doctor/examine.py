@@ -27,15 +27,14 @@ from tuilab.model.doctor import DoctorReport, Probe
 from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
-"""Time limit of the whole examination, in seconds. With the start of Python and the printing, it takes at
-most 30 s.
+"""Time limit of the whole examination, in seconds.
 
-Only if the driver is compiling TensorFlow's kernels from PTX, the limit is extended by
-`tensorflow.COMPILING_S`.
+With Python's start and the printing, the doctor takes at most 30 s. The limit grows by
+`tensorflow.COMPILING_S` only while the driver compiles TensorFlow's kernels from PTX.
 """
 
 CHILD_MARGIN_S = 2.0
-"""Seconds before the deadline at which children are killed, so that their output is still reported."""
+"""Children are killed this many seconds before the deadline, so that their output can still be reported."""
 
 Wait = Callable[[float], None]
 Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]
@@ -97,9 +96,10 @@ TensorFlow and of the sandbox follow these.
 def examine(
     place: Place | None = None, limit_s: float = LIMIT_S, wait: Wait = lambda seconds: None
 ) -> DoctorReport:
-    """Run all probes within `limit_s` seconds and name the cause. Never imports TensorFlow here.
+    """Run all probes within `limit_s` seconds and return the causes found. Never imports TensorFlow in this
+    process.
 
-    wait: called with the extra seconds if the GPU's kernels are being compiled.
+    wait: called with the number of extra seconds if the driver is compiling kernels for the GPU.
     """
     place = place or Place()
     begun = time.monotonic()
@@ -122,18 +122,18 @@ def examine(
 
 
 LONGER = "longer"
-"""A task that needs more time sends this key in place of a finding's name; the value is the extra seconds.
-"""
+"""Key that a task sends instead of a finding's name to request more time; the value is the extra seconds."""
 
 
 class Unanswered(str):
-    """Replaces the finding of a probe that returned none; holds the reason."""
+    """The reason why a probe has no finding, stored in place of the finding."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
-    """Run every task in its own thread; at the deadline, return every finding or an `Unanswered`.
+    """Run every task in its own thread; return each finding, or an `Unanswered` for a task that missed the
+    deadline.
 
-    The threads are daemons, so a thread that hangs in the kernel is left behind.
+    The threads are daemons, so a thread that hangs in the kernel does not delay the exit.
     """
     answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     begun = time.monotonic()

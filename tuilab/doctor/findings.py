@@ -1,4 +1,4 @@
-"""All findings of the probes, and the conclusions that several causes share."""
+"""All findings of the probes, and properties that several causes use."""
 
 import re
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Findings:
 
     @property
     def gpus(self) -> tuple[ListedGpu, ...]:
-        """The GPUs that TensorFlow lists. `gpu_visible` depends only on these."""
+        """The GPUs that TensorFlow lists. Only these decide `gpu_visible`."""
         return self.tensorflow.gpus
 
     @property

@@ -5,11 +5,11 @@ import shlex
 from tuilab.doctor.findings import Findings
 
 SERIES = "2.21"
-"""The TensorFlow version to name if none is installed: the version that this release supports."""
+"""The TensorFlow series that this release supports; named in commands if no TensorFlow is installed."""
 
 
 def pip(f: Findings, action: str) -> str:
-    """Return the `pip` command of the examined Python; `uv pip` if it has no pip."""
+    """Return the `pip` command for the examined Python; `uv pip` if this Python has no pip."""
     if f.packages.pip:
         return f"{shlex.quote(f.python)} -m pip {action}"
     verb, _, rest = action.partition(" ")
@@ -27,7 +27,6 @@ PLUGGABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
 
 
 def install_cuda(f: Findings) -> str:
-    """Return the command that installs TensorFlow with its CUDA wheels."""
     return pip(f, f"install {with_cuda(f)}")
 
 
@@ -62,17 +61,18 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """Mark a command that must run on the host instead of in the container."""
+    """Prefix the command with a note to run it on the host, if this process is in a container."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 
 def other_machine(why: str) -> str:
-    """Return the advice to measure on a machine with a GPU, because nothing can be fixed on this one."""
+    """Return the advice to measure on another machine, because the fault cannot be fixed on this machine.
+    why: the reason.
+    """
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
 def install_driver(f: Findings) -> str:
-    """Return the command that installs a driver on this distribution."""
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
     for name in f.hardware.distribution:
@@ -173,9 +173,7 @@ def nvidia_image(f: Findings) -> str:
 
 
 def restart_container(f: Findings) -> str:
-    """Return the command that restarts the container, which is the only way to give it its device
-    files back.
-    """
+    """Return the command that restarts the container. Only a restart restores access to the device files."""
     return RESTARTS.get(f.container.kind, RESTARTS["docker"])
 
 
@@ -197,7 +195,7 @@ CONTAINERS = {
 
 
 def container_gpu(f: Findings) -> str:
-    """Return the command that starts this kind of container with its GPUs."""
+    """Return the command that starts this kind of container with access to its GPUs."""
     return CONTAINERS.get(f.container.kind, CONTAINERS["docker"])
 
 
@@ -211,7 +209,7 @@ def container_driver_libraries(f: Findings) -> str:
 
 
 def library_path(*folders: str) -> str:
-    """Return the command that makes the loader search these folders first."""
+    """Return the command that puts these folders first in the loader's search path."""
     return f'export LD_LIBRARY_PATH="{":".join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
 
 

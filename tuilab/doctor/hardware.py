@@ -1,4 +1,4 @@
-"""Reads the machine and its PCI bus, to see whether there is an NVIDIA GPU at all."""
+"""Reads the machine and its PCI bus, to find out whether it has an NVIDIA GPU."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DISPLAY_CLASS, SWITCH_CLASS = "0x03", "0x0680"
 
 @dataclass(frozen=True)
 class PciGpu:
-    """A display controller. driver: its kernel driver, empty if none."""
+    """A display controller. driver: the name of its kernel driver; "" if it has none."""
 
     slot: str
     vendor: str
@@ -44,7 +44,6 @@ class Hardware:
 
     @property
     def nvidia(self) -> tuple[PciGpu, ...]:
-        """The NVIDIA GPUs on the bus."""
         return tuple(g for g in self.gpus or () if g.vendor == NVIDIA)
 
     @property
@@ -100,13 +99,12 @@ def _word(path: Path) -> str:
 
 
 def _distribution(os_release: str) -> tuple[str, ...]:
-    """Return ID and ID_LIKE, the most specific first: `("ubuntu", "debian")`."""
+    """Return ID and ID_LIKE from /etc/os-release, the most specific first: `("ubuntu", "debian")`."""
     found = dict(re.findall(r"^(ID|ID_LIKE)=\"?([^\"\n]*)\"?$", os_release, re.MULTILINE))
     return tuple(f"{found.get('ID', '')} {found.get('ID_LIKE', '')}".split())
 
 
 def probe(found: Hardware) -> Probe:
-    """Return the finding in a sentence."""
     if found.system != "linux":
         return Probe("hardware", "skip", f"tuilab does not read the PCI bus on {found.system}")
     if found.wsl:

@@ -62,7 +62,6 @@ class KernelDriver:
 
     @property
     def loaded(self) -> bool:
-        """True if the kernel module of the driver is loaded."""
         return bool(self.version)
 
 
@@ -112,7 +111,7 @@ def look(place: Place, until: float) -> KernelDriver:
 
 
 def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
-    """Return the files that cannot be opened, with the error's name, and the file that did not open
+    """Return each file that cannot be opened with its error's name, and the path of a file that did not open
     in time.
     """
     if not paths:
@@ -131,7 +130,7 @@ def _folders(place: Place, path: str) -> list[str]:
 
 
 def _module(place: Place, kernel: str) -> str:
-    """Return the path of nvidia.ko for that kernel, from modprobe's list."""
+    """Return the path of nvidia.ko for that kernel, as listed for modprobe."""
     match = re.search(
         r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
     )
@@ -150,7 +149,6 @@ def _group(path: Path) -> str:
 
 
 def probe(found: KernelDriver) -> Probe:
-    """Return the finding in a sentence."""
     files = ", ".join(found.nodes) or "no /dev/nvidia0"
     if not found.loaded:
         rest = f"; {files}" if found.nodes else "; no /dev/nvidia* exists either"

@@ -46,23 +46,21 @@ class Libcuda:
 
     @property
     def is_loaded(self) -> bool:
-        """True if the library exists and was loaded."""
         return bool(self.path)
 
     @property
     def version(self) -> str:
-        """The driver version in the library's file name; empty if the name has no version."""
+        """The driver version in the library's file name; "" if the name has no version."""
         match = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
         return match[1] if match else ""
 
     @property
     def cuda_version(self) -> str:
-        """The newest CUDA version that the driver supports, as text: `12080` → `12.8`."""
+        """The newest CUDA version that the driver supports: `12080` → `12.8`."""
         return f"{self.cuda // 1000}.{self.cuda % 1000 // 10}" if self.cuda else ""
 
 
 def look(place: Place, until: float) -> Libcuda:
-    """Open libcuda, initialise it and count the devices in this environment."""
     return _ask(place, dict(place.environ), until)
 
 
@@ -79,7 +77,6 @@ def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
-    """Build the finding from the child's output and exit status."""
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
@@ -103,7 +100,6 @@ def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
 
 
 def probe(found: Libcuda, name: str = "libcuda") -> Probe:
-    """Return the finding in a sentence."""
     if found.hung:
         return Probe(name, "fail", f"{found.hung} did not answer")
     if found.crashed:
@@ -121,6 +117,5 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """Return the finding of `look_unhidden` in a sentence."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

@@ -78,14 +78,15 @@ class Library:
 
     @property
     def absent(self) -> bool:
-        """True if the file itself is missing, rather than one of its dependencies."""
+        """True if the library's own file is missing, rather than one of its dependencies."""
         return not self.path and self.wanted.soname in self.error.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class Libraries:
-    """All tested libraries. hung: the library that did not respond. crashed: how the child ended if it
-    crashed.
+    """Results for all tested libraries.
+
+    hung: the library that did not finish loading. crashed: how the child ended if it crashed.
     """
 
     found: tuple[Library, ...] = ()
@@ -93,13 +94,12 @@ class Libraries:
     crashed: str = ""
 
     def missing(self, need: Need) -> tuple[Library, ...]:
-        """Return the libraries of that `need` that do not load."""
         return tuple(library for library in self.found if library.wanted.need == need and not library.path)
 
 
 def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
-    """Open each library from LD_LIBRARY_PATH, then from TensorFlow's own search path, then from the system's
-    (ld.so(8)).
+    """Open each library by TensorFlow's search order: LD_LIBRARY_PATH, TensorFlow's own search path, the
+    system's (ld.so(8)).
     """
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()
@@ -116,7 +116,6 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
 def read(
     facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
 ) -> Libraries:
-    """Build the finding from the child's output and exit status."""
     found = []
     for wanted in every:
         said = facts.get(wanted.soname)
@@ -161,7 +160,6 @@ def toolchain(place: Place, packages: Packages) -> Probe:
 
 
 def probe(found: Libraries) -> Probe:
-    """Return the finding in a sentence."""
     name = "CUDA libraries"
     if found.hung or found.crashed:
         what = f"{found.hung} did not answer" if found.hung else f"a process that loads them {found.crashed}"
@@ -178,9 +176,7 @@ FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (f
 
 
 def _why(missing: Sequence[Library], lead: str) -> list[str]:
-    """Return phrases: one for all missing libraries, then one for each library that fails for another
-    reason.
-    """
+    """Return one phrase for all missing libraries, then one for each library that fails in another way."""
     absent = [
         library.wanted.soname + FOR[library.wanted.need]
         for library in missing

@@ -42,7 +42,6 @@ class Packages:
 
     @property
     def version(self) -> str:
-        """TensorFlow's version; empty if not installed."""
         return next(iter(self.tensorflow.values()), "")
 
 
@@ -77,7 +76,6 @@ def _and_cuda(requires: list[str]) -> dict[str, str]:
 
 
 def probe(found: Packages) -> Probe:
-    """Return the finding in a sentence."""
     if not found.tensorflow:
         return Probe("packages", "fail", "TensorFlow is not installed in this Python")
     have = ", ".join(f"{name} {version}" for name, version in found.tensorflow.items())

@@ -1,4 +1,4 @@
-"""Describes the machine to examine. Tests use a made-up machine."""
+"""The machine to examine. Tests replace it with a made-up machine."""
 
 import os
 import sys

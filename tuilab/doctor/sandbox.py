@@ -23,7 +23,6 @@ class Sandbox:
 
 
 def look(place: Place, until: float) -> Sandbox:
-    """Look for Landlock, and open libcuda in a confined process."""
     version = landlock.version()
     nodes = [node for name in ("nvidia*", "dxg") for node in place.file("/dev").glob(name)]
     if not version or not nodes:
@@ -35,7 +34,7 @@ def look(place: Place, until: float) -> Sandbox:
 
 
 def probe(found: Sandbox, unconfined: Libcuda) -> Probe:
-    """Return the finding in a sentence. unconfined: libcuda's answers outside the sandbox."""
+    """unconfined: libcuda's results outside the sandbox."""
     if not found.version:
         text = "this kernel has no Landlock, so model files are opened without a sandbox (needs Linux 5.13)"
         return Probe(NAME, "warn", text)

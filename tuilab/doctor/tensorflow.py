@@ -22,7 +22,7 @@ WORK = ("Mul", "MatMul", "Conv2D", "XLA")
 
 @dataclass(frozen=True)
 class TensorFlow:
-    """The child's report. A stage that it did not reach is None.
+    """The child's report. A field is None if the child did not reach that stage.
 
     hung: the stage during which it was killed on timeout. crashed: how and during which stage it ended, if it
     crashed.
@@ -38,12 +38,11 @@ class TensorFlow:
 
     @property
     def gpus(self) -> tuple[ListedGpu, ...]:
-        """The GPUs that TensorFlow lists."""
         return self.listed.gpus if self.listed else ()
 
     @property
     def pluggable(self) -> bool:
-        """True if a plug-in provides the GPUs: the build has no CUDA, and no listed GPU has a compute
+        """True if a plug-in provides the GPUs, because the build has no CUDA and no listed GPU has a compute
         capability.
         """
         built = self.built is not None and not self.built.cuda
@@ -56,7 +55,6 @@ class TensorFlow:
 
     @property
     def failed(self) -> Tried | None:
-        """The first GPU test that raised."""
         return next((tried for tried in self.tried if tried.error), None)
 
 
@@ -92,7 +90,6 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    """Build the finding from the child's output and exit status."""
     begun = "starting"
     stages = []
     for line in ran.out.splitlines():
@@ -117,7 +114,6 @@ def read(ran: children.Ran) -> TensorFlow:
 
 
 def probes(found: TensorFlow) -> tuple[Probe, ...]:
-    """Return one probe each for import, build and list, and one for each test."""
     return (_import(found), _build(found), _list(found), *(_work(found, what) for what in WORK))
 
 

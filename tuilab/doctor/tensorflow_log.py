@@ -35,7 +35,7 @@ LINES = {
     "ptxas": r"(?:Couldn't get ptxas|Couldn't invoke ptxas|Failed to launch ptxas|Can't find ptxas"
     r"|ptxas.* not found|No PTX compilation provider)",
 }
-"""Regular expressions for the characteristic words of each kind of message."""
+"""Regular expressions that recognise each kind of message."""
 
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 _PREFIX = re.compile(r"^(?:[IWEF]\d{4} [\d:.]+\s+\d+ |\d{4}-\d\d-\d\d [\d:.]+: [IWEF] )?\S+\.cc:\d+\] ")
@@ -69,15 +69,13 @@ class TensorFlowLog:
         return kind in self._found
 
     def groups(self, kind: str) -> tuple[str, ...]:
-        """Return the captured groups of the first message of that kind; empty if there is none."""
+        """Return the captured groups of the first message of that kind; `()` if there is none."""
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first message of that kind, starting with its characteristic words; empty if there is
-        none.
-        """
+        """Return the first message of that kind, from its characteristic words on; "" if there is none."""
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:
-        """Return the libraries that TensorFlow could not open, with the loader's reason."""
+        """Map each library that TensorFlow could not open to the loader's reason."""
         return {match[1]: match[2] for match in self._found.get("dlopen", [])}
