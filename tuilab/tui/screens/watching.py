@@ -449,7 +449,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         except (LookupError, OSError) as error:
             self.say(f"Nothing was captured: {error}.", "warning")
             return
-        self.say(f"{name} will be retraced and captured at its next call.")
+        self.say(f"{name} will be captured at its next call, which retraces it.")
 
     def _heard_of(self, told: Caught) -> None:
         """Receive the result of a capture, from another thread."""
