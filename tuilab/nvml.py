@@ -221,7 +221,7 @@ class _Reader:
 
 
 def _throttle_call(lib: Any) -> str:
-    """Return the name of the call: NVML 12 renamed throttle reasons to event reasons."""
+    """Return the name of NVML's query for throttle reasons, which NVML 12 calls event reasons."""
     new = "nvmlDeviceGetCurrentClocksEventReasons"
     return new if hasattr(lib, new) else "nvmlDeviceGetCurrentClocksThrottleReasons"
 

@@ -107,7 +107,7 @@ def test_checking_a_damaged_piece_raises_nothing(length):
 
 
 def test_events_between_packed_rounds_keep_their_places(tmp_path):
-    """Replay draws a piece with its events from the number of rounds before each event."""
+    """Replay restores the order from the number of rounds before each event."""
     start, *rounds, end = regular_run(count=2_000)
     events = [start]
     for index, each in enumerate(rounds):

@@ -28,7 +28,7 @@ keras.utils.set_random_seed(3)
 Dense = keras.layers.Dense
 """
 MOST_OTHERS = 0.15
-"""Share of the processors from which other processes count as disturbing a program."""
+"""Minimum share of the processors that other processes use when they count as a disturbance."""
 TRIES = 3
 
 

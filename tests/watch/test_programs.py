@@ -31,7 +31,7 @@ CI = {
 """One program for each kind of fault, and good programs. The other programs run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Share of the processors from which other processes count as disturbing a program."""
+"""Minimum share of the processors that other processes use when they count as a disturbance."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")

@@ -47,8 +47,8 @@ MANY_TRACES, RETRACING = 4, 0.05
 before a function is reported as retraced.
 """
 USED = 10
-"""Maximum number of calls per creation for reporting a library's tf.function as recreated. More calls indicate
-several training runs.
+"""Maximum number of calls per creation for reporting a library's tf.function as recreated. More calls
+indicate several training runs.
 """
 QUICK_FIRST = 0.6
 """Minimum ratio of the first trace's time in another process to its time in this one. Five pairs of runs
