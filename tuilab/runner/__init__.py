@@ -1,3 +1,3 @@
-"""Manages worker processes for the lab: starts them, keeps them warm, streams events, stops and replaces
+"""Manages the lab's worker processes: starts them, keeps them warm, forwards their events, stops and replaces
 them.
 """

@@ -40,11 +40,10 @@ class AloneThenTogether(Policy):
         self._endings: list[e.Finished] = []
 
     async def start(self) -> None:
-        """Start the run."""
         self._spawn(self._carry_out(next(iter(self.parts.values()))))
 
     async def cancel(self) -> None:
-        """Stop a run: end the current measurement and skip the remaining ones."""
+        """End the current measurement and skip the remaining ones."""
         self._stop.set()
         await super().cancel()
 
@@ -89,7 +88,6 @@ class AloneThenTogether(Policy):
                 self._tell(name, e.ArmStatus(run=part.id, arm=arm.id, status="failed", reason=ending.message))
 
     def receive(self, name: str, event: e.Event) -> None:
-        """Handle a worker's event."""
         match event:
             case e.Finished():
                 if not self._ended[name].done():
@@ -105,8 +103,8 @@ class AloneThenTogether(Policy):
 
 
 class ConcurrentDeviceRunner(Workers):
-    """Runs a worker for each device of a host, with the interface of a single `Supervisor`. An arm's device
-    selects its worker.
+    """Runs a worker for each device of a host, with the interface of a single `Supervisor`. An arm is
+    measured by its device's worker.
     """
 
     def __init__(
@@ -123,13 +121,13 @@ class ConcurrentDeviceRunner(Workers):
 
     @property
     def machine(self) -> Machine | None:
-        """The machine with the devices of all workers; known once every worker is ready or has ended."""
+        """The machine with the devices of all workers; None until every worker is ready or has ended."""
         if self._waiting:
             return None
         return joined([m.machine for m in self.members.values() if m.machine is not None])
 
     def policies(self, parts: Mapping[str, Measure]) -> Sequence[Policy]:
-        """Return the policy for all devices."""
+        """Return one policy that controls the workers of all devices."""
         here = {device: part for device, part in parts.items() if device in self.members}
         return [AloneThenTogether(self.members, here, self._tell, self._up)]
 
@@ -158,8 +156,8 @@ class ConcurrentDeviceRunner(Workers):
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Merge the machines into one; each device is described by the worker that opened it. Returns None if
-    there are no machines.
+    """Merge the workers' reports on one machine: each device comes from the worker that opened it. Return
+    None if there are no reports.
     """
     if not machines:
         return None

@@ -48,7 +48,7 @@ class Far:
             thread.start()
 
     def ask(self, what: Asked) -> None:
-        """Send a request; do nothing if the other machine is no longer listening."""
+        """Send a request. Does nothing if the connection is lost."""
         assert self._process.stdin is not None
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")

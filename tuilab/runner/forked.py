@@ -12,7 +12,9 @@ import sys
 
 
 def main(descriptor: int, command: list[str]) -> int:
-    """Request a worker and wait for it to exit; return its exit code or die by the same signal."""
+    """Ask the zygote for a worker and wait for it to exit; return its exit code, or die by the same signal.
+    If the zygote has ended, start a fresh process instead.
+    """
     zygote = socket.socket(fileno=descriptor)
     mine, answer = socket.socketpair()
     told = {
@@ -28,7 +30,7 @@ def main(descriptor: int, command: list[str]) -> int:
         os.execv(command[0], command)
     zygote.close()
     answer.close()
-    # Close this process's copies, so that the readers of the pipes notice when the worker ends.
+    # Close this process's copies of the pipes, so that their readers notice when the worker ends.
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

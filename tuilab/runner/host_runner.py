@@ -1,5 +1,5 @@
-"""Defines the interface of a host in `MultiHostRunner`. A host is usually a supervisor, local or through
-ssh.
+"""Defines the interface through which `MultiHostRunner` uses a host. A host is usually a local or remote
+supervisor.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class HostRunner(Protocol):
         """Queue a run."""
 
     async def renew(self) -> None:
-        """End its workers, so that the next request runs in fresh processes."""
+        """End the workers, so that the next request runs in fresh processes."""
 
     async def cancel(self, run: str) -> None:
         """Stop a run."""
@@ -71,7 +71,7 @@ def supervise(
     if host == HERE:
         opened = only(device) if device else None
         return Supervisor(on_event, env=opened, name=name, forks=forks, scope=scope)
-    # Import here, so that a lab without other hosts does not load this module.
+    # Import here, because a lab without other hosts does not need this module.
     from tuilab.runner import ssh
 
     command = ssh.command(host, ("--only", device) if device else ())
@@ -79,12 +79,11 @@ def supervise(
 
 
 def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) -> str:
-    """Describe why a worker in another environment ended."""
     return f"{environment.name or environment.folder}: {local_end(code, last_words)}"
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Return a sentence for each version that differs between a host and the first host."""
+    """Return a sentence for each software version that differs between this host and the first host."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

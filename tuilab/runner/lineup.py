@@ -1,5 +1,5 @@
-"""Manages the processes of a run that forks them: prepares them in parallel, then lets them measure one after
-another.
+"""Manages the processes of a run that forks them: builds their arms in parallel, then lets them measure one
+after another.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from tuilab.model.requests import Measure
 from tuilab.runner.process import WorkerProcess
 
 PREPARING_S = 30.0
-"""Maximum seconds to wait for a process to be prepared."""
+"""Maximum seconds to wait until a process has built its arms."""
 LOOK_S = 0.5
-"""Seconds between two checks on the processes in preparation."""
+"""Seconds between two checks on the processes that are building their arms."""
 
 
 @dataclass(eq=False)
@@ -32,8 +32,8 @@ class Further:
 
 
 class Lineup:
-    """The process that is measuring, the processes in preparation, in order, and the idle processes that have
-    measured.
+    """The processes of a run: the measuring one, those in preparation in order, and those that have measured
+    and are idle.
 
     go: called with the measuring process once all parallel preparations are done.
     """
@@ -45,7 +45,6 @@ class Lineup:
         self._spent: list[WorkerProcess] = []
 
     def note(self, further: Further, event: Event) -> None:
-        """Record what a process reports about its preparation."""
         further.ready |= isinstance(event, TurnOver)
         further.gone |= isinstance(event, Finished | WorkerExited)
         self._begin()
@@ -57,7 +56,7 @@ class Lineup:
             self._go(of.process)
 
     def advance(self) -> bool:
-        """Let the next prepared process measure; return False if there is none."""
+        """Let the next prepared process measure; return False if no process is prepared."""
         if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
             return False
         # Keep the previous process, which is idle, because ending it now would disturb the next one.

@@ -42,11 +42,11 @@ class MultiHostRunner(Workers):
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host that has been ready."""
+        """The machine of each host that has been ready, by host name."""
         return {host: s.machine for host, s in self.members.items() if s.machine is not None}
 
     async def _begin(self, name: str) -> None:
-        """Start a host's worker. On failure, raise OSError for this machine, or report the failure for
+        """Start a host's worker. On failure, raise OSError for this machine, but only report the failure of
         another host.
         """
         try:

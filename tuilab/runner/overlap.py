@@ -1,4 +1,4 @@
-"""Finds the rounds during which every worker was measuring."""
+"""Finds the rounds during which every worker of a run was measuring."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,10 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """The period in which a worker measures rounds, by this process's clock. began: start of the first round;
-    None if no round has started. end: end of the last round; None while the worker still measures.
+    """The period in which a worker measures rounds, on this process's clock.
+
+    began: start of the first round; None if no round has started. end: end of the last round; None while the
+    worker still measures.
     """
 
     began: float | None = None
@@ -17,10 +19,10 @@ class _Span:
 
 
 class Overlap:
-    """Receives the events of all workers and decides for each round whether every worker was measuring.
+    """Decides for each round whether every worker was measuring, from the events of all workers.
 
-    Round times come from the worker's own clock, counted from its reported start. This process's clock only
-    relates the starts of the workers to each other.
+    Times of rounds come from the worker's own clock, counted from its reported start. This process's clock
+    only relates the starts of the workers to each other.
     """
 
     def __init__(self, workers: list[str]) -> None:

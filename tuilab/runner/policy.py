@@ -1,4 +1,4 @@
-"""Decides which workers of a run measure when: by default, all at once."""
+"""Decides when each worker of a run measures. By default, all measure at once."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -25,20 +25,17 @@ class Policy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start the run."""
         for name, part in self.parts.items():
             await self._measure(name, part)
 
     async def cancel(self) -> None:
-        """Stop the run on every worker."""
         await asyncio.gather(*(self._members[name].cancel(part.id) for name, part in self.parts.items()))
 
     def receive(self, name: str, event: e.Event) -> None:
-        """Handle a worker's event."""
         self._tell(name, event)
 
     def close(self) -> None:
-        """Stop waiting for the workers, which have been closed."""
+        """Stop waiting for the workers, because they have been closed."""
         for task in self._tasks:
             task.cancel()
 
@@ -57,6 +54,5 @@ class Policy:
 
 
 def unstarted(name: str, error: OSError) -> str:
-    """Describe why a worker cannot be started."""
     program = f"{error.filename}: " if error.filename else ""
     return f"{name or 'the worker'} cannot be started: {program}{error.strerror}"

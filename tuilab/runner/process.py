@@ -1,4 +1,4 @@
-"""A worker process: its pipes, its events and its exit."""
+"""Starts a worker process, reads its events, and reports its exit."""
 
 import asyncio
 import contextlib
@@ -41,7 +41,6 @@ TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]
 
 
 def local_command() -> list[str]:
-    """Return the command for a local worker, using the lab's own Python."""
     return guest.command("tuilab.worker")
 
 
@@ -96,7 +95,7 @@ class WorkerProcess:
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
         self.ending = False
-        """True once the worker is being ended. It then gets no more requests."""
+        """True once the worker is being ended. It then receives no further requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())
@@ -134,7 +133,6 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """True until the worker has ended."""
         return self._process.returncode is None
 
     async def send(self, request: Request) -> None:
@@ -162,7 +160,7 @@ class WorkerProcess:
             await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
-        """Record the worker's descendants, which can be found only while the worker is alive."""
+        """Record the worker's descendants. They can be found only while the worker is alive."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
@@ -170,14 +168,14 @@ class WorkerProcess:
         await asyncio.shield(self._over)
 
     def kill_now(self) -> None:
-        """Send KILL without waiting. For use by a program that is about to exit."""
+        """Send KILL without waiting, because the program is about to exit."""
         self.ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
         self._end_others()
 
     def _end_others(self) -> None:
-        """Kill processes that the worker's code started outside its group."""
+        """Kill processes that the worker's code started outside the worker's process group."""
         end_all(self.pid, self._mark, self._known)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -211,7 +209,7 @@ class WorkerProcess:
     async def _wait(self) -> None:
         await self._exited.wait()
         code = self._process.returncode or 0
-        # Otherwise, processes that the worker's code started would outlive it.
+        # Kill the group, because processes that the worker's code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
         # A descendant that cannot be killed may hold the pipes open. The worker's own output has arrived by

@@ -12,7 +12,7 @@ from tuilab.runner.process import TENSORFLOW_LINE
 PROGRAM = "TUILAB_SSH"
 """Environment variable that names another ssh program, with options, in shell syntax."""
 REMOTE = "TUILAB_REMOTE"
-"""Environment variable that holds the tuilab command on the other host; by default `tuilab`."""
+"""Environment variable that holds the command that starts tuilab on the other host; `tuilab` if unset."""
 
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's exit code if it could not connect or lost the connection."""
 
-# Patterns of ssh's messages, each with an explanation for the user. The first match counts.
+# Patterns of ssh's messages, each with an explanation for the user. The first match applies.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -66,7 +66,7 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
     """Describe why a worker on `host` ended, given ssh's exit code and last output.
 
-    Skips TensorFlow's lines, which also mention missing files and refused connections.
+    Skips TensorFlow's lines, because they also mention missing files and refused connections.
     """
     lines = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
     return f"{host}: {_cause(host, code, lines)}"

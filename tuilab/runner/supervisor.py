@@ -1,6 +1,4 @@
-"""Keeps one worker warm: sends it one request at a time, carries out every stop, and replaces it if it
-dies.
-"""
+"""Keeps one worker warm: sends it one request at a time, enforces every stop, and replaces it if it dies."""
 
 import asyncio
 import math
@@ -58,18 +56,15 @@ BESIDE = 4
 SILENT_S = 5.0
 """Seconds without output after which a worker is reported as silent."""
 GROWN = 2**30
-"""Growth of a worker's memory, in bytes, after which a fresh worker replaces it."""
+"""A worker is replaced once its memory has grown by this number of bytes."""
 CANCEL_GRACE_S = 1.4
-"""Seconds between a stop request and ending the process with TERM and KILL. The whole stop takes less than 2
-s.
-"""
+"""Seconds between a stop request and TERM, which is followed by KILL. The whole stop takes less than 2 s."""
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
 
 
 def memory_of(pid: int) -> int:
-    """Return the memory used by a process, in bytes; 0 if the process has ended."""
     try:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
@@ -114,9 +109,9 @@ class Supervisor:
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
         self._largest = EACH
-        """Memory of the largest process that has measured so far, in bytes."""
+        """Memory of the largest process that has measured, in bytes."""
         self._fresh = 0
-        """Memory of the worker when it was ready, in bytes."""
+        """The worker's memory when it became ready, in bytes."""
         self._foreseen = forks
         # ssh does not pass this environment variable on. A remote worker confines itself if a request
         # requires it.
@@ -176,9 +171,8 @@ class Supervisor:
             self._on_event(Warming(stage="waiting for an answer", elapsed_s=time.monotonic() - begun))
 
     async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
-        """Return the command for the next worker and the file descriptors that it inherits.
-
-        An additional process of a run is forked if possible.
+        """Return the command for the next worker and the file descriptors that it inherits. Forks the
+        additional processes of a run if possible.
         """
         self._zygote = None
         further = self._queue[0] if self._queue else None
@@ -198,7 +192,8 @@ class Supervisor:
 
     def _forks(self, request: Measure) -> bool:
         """Return True if the run's additional processes are forked."""
-        # If workers in other environments take part, use fresh processes, because theirs are fresh too.
+        # If the run also measures in other environments, use fresh processes, because environments always use
+        # fresh processes.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
@@ -231,9 +226,9 @@ class Supervisor:
             await self._process.end()
 
     async def cancel(self, run: str) -> None:
-        """Stop a run. If a call does not return, its process is ended within 2 s.
+        """Stop a run and keep its measured rounds. If a call does not return, end its process within 2 s.
 
-        Keeps the measured rounds. `Finished` with status "cancelled" always follows.
+        `Finished` with status "cancelled" always follows.
         """
         for request in list(self._queue):
             if request.id == run:
@@ -253,9 +248,7 @@ class Supervisor:
                 await process.end()
 
     async def close(self) -> None:
-        """End the worker and every process that it started. An active run is stopped first, as by
-        `cancel`.
-        """
+        """End the worker and every process that it started. Stops an active run first, as `cancel` does."""
         self._closed = True
         self._queue.clear()
         if isinstance(self._active, Measure):
@@ -268,11 +261,11 @@ class Supervisor:
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        # Wait for the cancelled tasks, so that the event loop frees a process that was about to start.
+        # Wait for the cancelled tasks, so that the event loop releases a process that was about to start.
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
-        """Kill the worker without waiting; for a program that is about to exit."""
+        """Kill the worker without waiting, because the program is about to exit."""
         self._closed = True
         for process in (*filter(None, [self._process]), *self._lineup.clear()):
             process.kill_now()
@@ -280,7 +273,6 @@ class Supervisor:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
-        """Handle an event from the measuring process or from a process in preparation."""
         if further is self._lineup.measuring:
             self._receive(event)
         elif isinstance(event, Log):
@@ -291,7 +283,6 @@ class Supervisor:
             self._lineup.note(further, event)
 
     def _go(self, process: WorkerProcess) -> None:
-        """Tell a prepared process to measure."""
         if isinstance(self._active, Measure):
             self._spawn_task(process.send(Turn(id=self._active.id)))
 
@@ -313,7 +304,7 @@ class Supervisor:
                 self._refuse(event)
                 return
             case Ready() if self._process is not None and self._process.ending:
-                return  # the worker's replacement was requested before it was ready
+                return  # the user requested a replacement before this worker was ready
             case Ready():
                 # A worker that opens other GPUs for a request sends `Ready` again.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
@@ -354,8 +345,8 @@ class Supervisor:
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure: its code differs from that of the run's first process.
-        Returns "" if it may measure.
+        """Return why a process must not measure: its code differs from that of the run's first process; "" if
+        it may measure.
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -366,20 +357,22 @@ class Supervisor:
         return f"{', '.join(names[:3])} changed during the measurement; the earlier rounds are saved"
 
     def _break_off(self, run: str, words: str) -> None:
-        """End an active run, keep its data so far, and end its process."""
+        """Report the run as ended with this message, keep its data, and end its process."""
         self._release()
         self._on_event(Finished(run=run, status="failed", message=words))
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Return True if the event belongs to another run. User code could send such an event if it guessed a
-        run's id.
+        """Return True if the event belongs to another run. User code could send such an event if it guessed
+        that run's id.
         """
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return True if user code raised an error and may have left its process in an undefined state."""
+        """Return True if the event reports an error in user code, which may have left its process in an
+        undefined state.
+        """
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -406,7 +399,7 @@ class Supervisor:
         return False
 
     def _goes_on(self, event: Finished) -> bool:
-        """If the run continues in a fresh worker, prepare that worker and return True."""
+        """If the run continues in a fresh process, prepare that process and return True."""
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
@@ -446,7 +439,7 @@ class Supervisor:
         await self._lineup.prepare(first, beside, partial(self._fork, active))
 
     async def _fork(self, active: Measure, one: Further) -> WorkerProcess | None:
-        """Fork the process that carries out the request in `one`; return None if the run has ended."""
+        """Fork the process that carries out the request in `one` and return it; None if the run has ended."""
         if self._closed or self._active is not active or self._zygotes is None or one.request is None:
             return None
         number, command, descriptor = self._zygotes.command(self._command)
@@ -514,10 +507,11 @@ class Supervisor:
             await process.send(request)
 
     def _swollen(self) -> bool:
-        """Return True if the worker's memory has grown by `GROWN` since it was ready, a run has ended, and no
-        request is pending.
+        """Return True if a run has ended, no request is pending, and the worker's memory has grown by `GROWN`
+        since it was ready.
 
-        TensorFlow does not free the memory of earlier runs. A model's file stays loaded on purpose.
+        TensorFlow does not free the memory of earlier runs. A worker with a loaded model is exempt, because
+        its model stays loaded on purpose.
         """
         active = self._active
         if not isinstance(active, Measure) or active.scenario.file or self._queue or self._process is None:
@@ -525,11 +519,11 @@ class Supervisor:
         return memory_of(self._process.pid) > self._fresh + GROWN
 
     def _beside(self, request: Measure) -> int:
-        """Return how many processes to prepare in parallel, given the idle processors and the free memory.
+        """Return the number of processes to prepare in parallel, given the idle processors and the free
+        memory.
 
-        Each process is assumed to need as much memory as the largest process so far.
-
-        Returns 0 for user code, which could do anything while it loads.
+        Assumes that each process needs as much memory as the largest process so far. Returns 0 for user code,
+        because loading user code may have side effects.
         """
         if request.scenario.file.rpartition(":")[0].endswith(".py") or request.scenario.opening.code:
             return 0
@@ -537,8 +531,8 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Adapt the request for one of the run's processes to what the other processes have done or will
-        do.
+        """Return the request for one process, adapted to the results of earlier processes and to whether
+        later ones are forked.
         """
         if request.worker:
             # A GPU's clock needs time to settle in each process.
@@ -560,8 +554,8 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Return the number of fresh processes for a run. A sweep uses several processes only if the budget
-    treats all processes alike.
+    """Return the number of fresh processes for a run. Returns 1 for a sweep, unless the budget treats all
+    processes alike.
     """
     budget = request.budget
     if request.turns:
@@ -594,7 +588,7 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Return True if every arm has reached the budget's precision over enough processes."""
+    """Return True if enough processes have measured every arm with the budget's precision."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
@@ -603,10 +597,10 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """Return the request for the run's next process; None after the last process. If the budget limits the
-    time of additional processes, they only time the arms.
+    """Return the request for the run's next process; None after the last process.
 
-    most: maximum number of processes; 0 for the budget's number without forking.
+    If the budget limits the time of additional processes, they measure only times. most: maximum number of
+    processes; 0 for the budget's number without forking.
     """
     if request.part + 1 < len(parts(request, machine)):
         return msgspec.structs.replace(request, part=request.part + 1)

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from tuilab.runner.host_runner import HostRunner
 
 LEAST_PROCESSES = 3
-"""Minimum number of processes per environment. Each process settles at its own speed, so one process per
-environment cannot show a difference between environments.
+"""Minimum number of processes per environment.
+
+Speeds vary from process to process, so one process per environment cannot show a difference between
+environments.
 """
 QUICK_S = 2.0
-"""Seconds that a process spends on rounds in a quick run."""
+"""Seconds that a process spends on rounds with the quick budget."""
 
 replace = msgspec.structs.replace
 
@@ -37,8 +39,8 @@ class Turns(Policy):
     """Lets only one of the workers be active at a time.
 
     A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
-    cycle, every worker has one turn, in random order, and their rounds are merged into one. After all workers
-    have finished their last round, each gets a fresh process.
+    cycle, every worker has one turn, in random order, and the cycle's rounds are reported as one round. After
+    all workers have finished their last round, each gets a fresh process.
     """
 
     def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
@@ -63,18 +65,14 @@ class Turns(Policy):
         self._stopped = False
 
     async def start(self) -> None:
-        """Start the first process of each host."""
         self._begin(self._first_worker)
 
     async def cancel(self) -> None:
-        """Stop the run: skip workers that have not started, and stop the others as a single worker would be
-        stopped.
-        """
+        """Stop the run: skip workers that have not started, and cancel the others."""
         self._stopped = True
         await super().cancel()
 
     def receive(self, host: str, event: e.Event) -> None:
-        """Handle a worker's event."""
         if isinstance(event, e.Ready):
             self._imports.setdefault(host, []).append(event.import_s)
         elif isinstance(event, e.TurnOver):
@@ -88,19 +86,19 @@ class Turns(Policy):
             self._ended(host, event)
             return
         elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
-            return  # for additional processes, the first host's process reports the start for all
+            return  # the first host's additional process reports its start for all hosts
         self._tell(host, event)
 
     def _begin(self, worker: int) -> None:
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self.parts) - self._out
         self._first = next(host for host in self.parts if host in self._left)
-        # The first host starts first, so that listeners receive the start of the run before other events.
+        # Let the first host start first, so that listeners receive the start of the run before other events.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 
     def _next(self) -> None:
-        """Give the turn to the next worker, and report the rounds of a finished cycle."""
+        """Give the turn to the next worker. At the end of a cycle, report its rounds."""
         while self._cycle and self._cycle[0] not in self._left:
             self._cycle.pop(0)
         if not self._cycle:
@@ -139,7 +137,7 @@ class Turns(Policy):
         await self._measure(host, request)
 
     def _flush(self) -> None:
-        """Merge the rounds of a cycle into one, so that they are paired."""
+        """Report a cycle's rounds as one round, so that its times are paired."""
         rounds, self._rounds = self._rounds, []
         if not rounds:
             return
@@ -157,7 +155,6 @@ class Turns(Policy):
         self._tell(self._first, merged)
 
     def _ended(self, host: str, event: e.Finished) -> None:
-        """Record that a worker has finished its current process, or has ended."""
         if host not in self._left:
             return
         before = self._endings.get(host)
@@ -169,7 +166,7 @@ class Turns(Policy):
         self._next()
 
     def _over(self) -> None:
-        """Continue once every worker has finished its current process."""
+        """Once every worker has finished its current process, start the next processes or report the end."""
         lasting = set(self.parts) - self._out
         if self._worker + 1 < self._processes and lasting and not self._stopped:
             self._begin(self._worker + 1)

@@ -45,7 +45,9 @@ Take = Callable[[int, Told, Path | None], None]
 there is one.
 """
 LONGEST_FOLDER = 74
-"""Maximum length of the temporary folder's name, in bytes: a socket's path may have at most 103."""
+"""Maximum length of the temporary folder's name, in bytes, because a socket's path may have at most 103
+bytes.
+"""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
 """Maximum bytes of a program's latest output to keep while a screen uses the terminal."""
@@ -179,12 +181,13 @@ def command_of(words: Sequence[str]) -> list[str]:
 
 
 def is_python(words: Sequence[str]) -> bool:
-    """Return whether the command is a Python file or `-m module`."""
     return bool(words) and (words[0] == "-m" or words[0].endswith(".py"))
 
 
 def python() -> str:
-    """Return the path of the active environment's Python, or else of the Python that runs tuilab."""
+    """Return the path of the active environment's Python; without an environment, the Python that runs
+    tuilab.
+    """
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():
@@ -255,12 +258,11 @@ class Hosted:
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> None:
-        """Type bytes into the program's terminal; Ctrl-C is byte 3."""
+        """Type bytes into the program's terminal. Ctrl-C is byte 3."""
         with contextlib.suppress(OSError):  # the program's terminal may be gone
             os.write(self._terminal, data)
 
     def signal(self, number: int) -> None:
-        """Send a signal to the program."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 

@@ -1,5 +1,5 @@
-"""Measures one run with several workers, and merges their events. Policies decide which worker measures
-when.
+"""Measures one run with several workers, and merges their events. A policy decides when each worker
+measures.
 """
 
 import asyncio
@@ -76,7 +76,6 @@ class Workers:
 
     @property
     def machine(self) -> Machine | None:
-        """The first worker's machine."""
         return self._first.machine
 
     async def start(self) -> None:
@@ -92,7 +91,9 @@ class Workers:
         await asyncio.gather(*(member.send(request) for member in members))
 
     async def measure(self, request: Measure) -> None:
-        """Start a run on every worker that its arms need. Raises InputError for an invalid host name."""
+        """Start a run on every worker that the run's arms need. Raises InputError for an invalid host
+        name.
+        """
         arms: dict[str, list[Arm]] = {}
         for arm in request.arms:
             arms.setdefault(self._name_of(arm), []).append(arm)
@@ -105,7 +106,6 @@ class Workers:
             await policy.start()
 
     async def cancel(self, run: str) -> None:
-        """Stop a run on every worker."""
         if (known := self._runs.get(run)) is not None:
             await asyncio.gather(*(policy.cancel() for policy in set(known.policies.values())))
         else:
@@ -116,14 +116,12 @@ class Workers:
         await asyncio.gather(*(member.renew() for member in self.members.values()))
 
     async def close(self) -> None:
-        """End every worker."""
         await asyncio.gather(*(member.close() for member in self.members.values()))
         for run in self._runs.values():
             for policy in run.policies.values():
                 policy.close()
 
     def kill_now(self) -> None:
-        """Kill every worker without waiting."""
         for member in self.members.values():
             member.kill_now()
 
@@ -134,7 +132,7 @@ class Workers:
         (policy.receive if policy is not None else self._tell)(name, event)
 
     def _tell(self, name: str, event: e.Event) -> None:
-        """Report an event that belongs to the run's result."""
+        """Forward an event that belongs to the run's result to the listener."""
         run = self._runs.get(getattr(event, "run", ""))
         if run is not None and isinstance(event, e.Finished):
             self._finished(run, name, event)
@@ -158,8 +156,8 @@ class Workers:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Return the final event of a run of several workers. The run failed only if every part failed; it was
-    cancelled if any part was.
+    """Merge the final events of a run's workers. The run failed only if every part failed; it was cancelled
+    if any part was cancelled.
     """
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"

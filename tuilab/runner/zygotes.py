@@ -38,7 +38,6 @@ class Zygotes:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the live zygotes."""
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
     def begin(self, number: int) -> None:
@@ -58,7 +57,7 @@ class Zygotes:
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start zygotes until the requested number can fork."""
+        """Start zygotes until the requested number can fork; return False on failure."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
@@ -118,7 +117,6 @@ class Zygotes:
         self._early = self._starting = None
 
     async def close(self) -> None:
-        """End the zygotes and wait."""
         for task in (self._early, self._starting):
             if task is not None:
                 task.cancel()
@@ -128,7 +126,7 @@ class Zygotes:
 
     @property
     def memory(self) -> int:
-        """Memory that the zygotes use, in bytes; shared pages are counted proportionally."""
+        """The zygotes' memory in bytes. Pages that processes share are counted proportionally."""
         return sum(_proportional(pid) for pid in self.pids)
 
 
@@ -143,7 +141,7 @@ def _proportional(pid: int) -> int:
 def no_gpu_in_sight() -> bool:
     """Return True if no NVIDIA driver is loaded.
 
-    This check is cheap. It is used until a worker is ready and reports the GPUs that TensorFlow lists.
+    This cheap check is used until a worker is ready and reports the GPUs that TensorFlow lists.
     """
     return not Path("/proc/driver/nvidia/version").exists()
 
