@@ -11,7 +11,7 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces that only repeat others. They are listed, but their contents are not.
+# Namespaces that only repeat others: list their names, but not their contents.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
 # Each class here inherits hundreds of methods, which nobody calls under these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
@@ -38,7 +38,6 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
-    """Yield one `ApiTable` for the imported TensorFlow."""
     yield make(context.tf)
 
 
@@ -134,7 +133,7 @@ def _sign(into: dict[str, Signature], name: str, thing: Any, bound: bool = False
 
 
 def _modules(package: Path) -> Iterator[str]:
-    """Yield the dotted names of all modules and packages in the installed package's folder."""
+    """Yield the dotted names of the package's modules and subpackages."""
     for folder, folders, files in os.walk(package):
         folders[:] = [f for f in folders if f.isidentifier() and f not in ("__pycache__", "include")]
         dotted = ".".join(["tensorflow", *Path(folder).relative_to(package).parts])

@@ -47,7 +47,7 @@ def unwrapped(function: Any) -> Any:
 
 
 def underlying(function: Any) -> Any:
-    """Return the plain Python function behind a callable, which has its annotations and docstring."""
+    """Return the plain Python function behind a callable, to read its annotations and docstring."""
     while isinstance(function, functools.partial):
         function = function.func
     function = unwrapped(function)
@@ -68,8 +68,8 @@ def signature(function: Any, name: str) -> inspect.Signature:
 
 
 def annotations(function: Any) -> Mapping[str, Any]:
-    """Return the annotations by parameter. Raises InputError if one uses a name that the file does not
-    define.
+    """Return the annotation of each parameter. Raises InputError if an annotation uses a name that the file
+    does not define.
     """
     try:
         return inspect.get_annotations(underlying(function), eval_str=True)
@@ -112,10 +112,9 @@ class Arguments:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
-        """Find the valid values of integer, string and mask inputs.
+        """Find the valid values of integer, string and mask inputs by reading the graph.
 
-        Reads them from the graph. If the graph shows no limits, calls the function with ever smaller integers
-        until it succeeds.
+        If the graph shows no limits, calls the function with ever smaller integers until it succeeds.
         """
         shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
         free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
@@ -160,7 +159,7 @@ def _sizes(leaf: Shape, values: Mapping[str, Value]) -> tuple[int, ...]:
 
 
 def _may_count(leaf: Shape) -> bool:
-    """Return whether a tensor may contain ids, words or flags."""
+    """Return True if a tensor may contain ids, words or flags."""
     return "int" in leaf.dtype or leaf.dtype == "string" or "mask" in leaf.name.lower()
 
 
@@ -177,16 +176,16 @@ def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> An
 
 
 def leaves(value: Any) -> list[Any]:
-    """Return the leaves of nested tuples, lists and dicts, in order."""
     found: list[Any] = []
     mapped(found.append, value)
     return found
 
 
 def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, Any]) -> Arguments | None:
-    """Return the arguments to call the callable with; None if it builds its own inputs.
+    """Return the arguments for a call of `target`; None if `target` builds its own inputs.
 
-    scope: the names defined in its file. Raises ShapesNeededError, or InputError for an unknown argument.
+    scope: the names that the target's file defines. Raises ShapesNeededError, or InputError for an unknown
+    argument.
     """
     if (traced := _graph_arguments(target)) is not None:
         return traced
@@ -232,8 +231,8 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
 
 
 def _graph_arguments(target: Any) -> Arguments | None:
-    """Return the arguments of a function that is already a graph: a ConcreteFunction or one from a
-    SavedModel.
+    """Return the arguments of a ConcreteFunction or of a function from a SavedModel; None for other
+    callables.
     """
     graphs = getattr(target, "concrete_functions", None) or [target]
     structured = getattr(graphs[0], "structured_input_signature", None)
@@ -298,7 +297,7 @@ def _signature_shapes(target: Any, accepts: inspect.Signature) -> dict[str, Any]
 
 
 def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the input shapes for which a Keras layer was built. Its batch size becomes a slider."""
+    """Return the input shapes for which a Keras layer was built. The batch size becomes a slider."""
     config = layer.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"input_shape": config.get("input_shape")}
     found: dict[str, Any] = {}
@@ -357,7 +356,8 @@ class _CalledError(Exception):
 
 
 def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """Return args and kwargs of the function's call in its docstring, as in `>>> step(tf.ones([32, 64]))`.
+    """Return args and kwargs of the example call in the function's docstring, as in `>>> step(tf.ones([32,
+    64]))`.
 
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
@@ -479,7 +479,6 @@ def positional(
 
 
 def _has_slots(value: Any) -> bool:
-    """Return True if the argument is or contains an input tensor."""
     return any(isinstance(leaf, (_Slot, _Composite)) for leaf in leaves(value))
 
 

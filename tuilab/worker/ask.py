@@ -25,10 +25,10 @@ QUESTIONS: dict[str, str] = {
 
 
 def ask(context: Context, request: Request) -> None:
-    """Answer a question with one or more structs, and mark the last one as final.
+    """Answer a question with one or more structs, and mark the last struct as final.
 
-    A struct whose class has a `more` field is sent at once. Any other struct is held back until the next one
-    shows whether it is the last.
+    Sends a struct with a `more` field at once. Holds any other struct until the next one shows whether it is
+    the last.
     """
     assert isinstance(request, Ask)
     if request.kind not in QUESTIONS:

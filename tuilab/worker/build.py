@@ -19,8 +19,8 @@ from tuilab.workloads.parts.device import move_to
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
-"""Bytes. No GPU on the market has a larger L2 cache (Blackwell's B200 has 126 MB), and TensorFlow does not
-report its size.
+"""Bytes. No GPU on the market has a larger L2 cache (Blackwell's B200 has 126 MB). TensorFlow does not report
+the size of the cache.
 """
 
 

@@ -20,7 +20,8 @@ Change = Literal["xla", "graph", "float32", "mixed"]
 
 
 def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
-    """Load the folder again and call its step once; return the results and variables as arrays.
+    """Call the step in the folder once, and return its results and variables as arrays. Loads the folder for
+    each call.
 
     Without a change, Grappler is off, so ops run one by one as in eager mode.
     """
@@ -106,7 +107,6 @@ def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
 
 
 def main(folder: str, change: Change, out: str = "") -> None:
-    """Compare the step with the changed step and print the result as JSON."""
     import tensorflow as tf
 
     plain = call(tf, folder, None)

@@ -100,14 +100,18 @@ def _pin_threads() -> None:
 
 
 def _opened_paths(scope: Sequence[str]) -> list[str]:
-    """Return the model, its data and its code folder. A signature may follow a SavedModel's folder."""
+    """Return the paths of the model, its data, its code folder and the Hugging Face cache's blobs. The
+    model's path may end with `:SIGNATURE`.
+    """
     found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
     beside = [str(path) for each in found for path in blobs(Path(each))]
     return [*beside, *(str(Path(each).parent) if each.endswith(".py") else each for each in found)]
 
 
 def blobs(path: Path) -> list[Path]:
-    """Return the folder `blobs` next to `snapshots`; links in the Hugging Face cache point into it."""
+    """Return the `blobs` folder of the Hugging Face cache that contains the path. Links in the cache point
+    into it.
+    """
     return [each.parent / "blobs" for each in path.absolute().parents if each.name == "snapshots"][:1]
 
 

@@ -49,7 +49,6 @@ class Context:
         """The shortest times to start a call on the CPU, as measured by the last run."""
 
     def send(self, *events: Event) -> None:
-        """Write events in order."""
         for event in events:
             if self.own_code and isinstance(event, Finished):
                 self._end_children(event.run)
@@ -57,14 +56,13 @@ class Context:
             self.sent += 1
 
     def _end_children(self, run: str) -> None:
-        """End the processes that user code started when its run ends, and log their names."""
+        """End the processes that user code left running when its run ended, and log their names."""
         ended = self.channel.end_children()
         if ended:
             names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
             self.log(f"stopped processes that your code left running: {names}", run)
 
     def log(self, text: str, run: str = "") -> None:
-        """Log a line with tuilab as its source."""
         self.send(Log(text=text, source="tuilab", run=run))
 
     def wait_turn(self, run: str) -> None:

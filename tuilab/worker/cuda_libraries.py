@@ -1,4 +1,4 @@
-"""Load CUDA libraries that TensorFlow's search path misses, before TensorFlow needs them."""
+"""Loads CUDA libraries that TensorFlow's search path misses, before TensorFlow needs them."""
 
 import ctypes
 import importlib.util

@@ -25,7 +25,6 @@ class Speaker:
         os.dup2(STDERR, STDOUT)
 
     def say(self, stage: Stage) -> None:
-        """Write one line at once."""
         os.write(self._fd, encode(stage))
 
 
@@ -50,7 +49,6 @@ def load(speaker: Speaker) -> Any:
 
 
 def build(tf: Any) -> Built:
-    """Return the CUDA part of the build info."""
     info = tf.sysconfig.get_build_info()
     return Built(
         cuda=bool(info.get("is_cuda_build")),

@@ -46,7 +46,6 @@ class Gpus:
 
     @classmethod
     def wanted(cls, environment: Mapping[str, str]) -> "Gpus":
-        """Return the GPUs that the environment asks for."""
         return cls(
             _numbers(environment.get(OPEN_GPUS, "0")),
             _numbers(environment.get(FAILED, "")),
@@ -54,7 +53,7 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Drop indices that do not exist on a machine with `count` GPUs."""
+        """Return these GPUs without those that failed to open or that a machine with `count` GPUs lacks."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 
@@ -83,11 +82,9 @@ class Names:
         self._in = {number: inside for inside, number in self._out.items()}
 
     def outward(self, line: bytes) -> bytes:
-        """Translate the device names in a line that this process sends."""
         return _renamed(line, self._out)
 
     def inward(self, line: bytes) -> bytes:
-        """Translate the device names in a line that this process receives."""
         return _renamed(line, self._in)
 
 

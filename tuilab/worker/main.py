@@ -68,9 +68,8 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Return whether this process may serve the request; a confined process may not serve every request.
-
-    If it may not, the caller starts another worker.
+    """Return True unless this process is confined and the request needs other files; in that case, report
+    this, so that the client starts another worker.
     """
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
@@ -125,7 +124,9 @@ def _say(context: Context, request: requests.Request, message: str, detail: str,
 
 
 def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests.Request]") -> None:
-    """Read requests forever. Cancellations take effect at once, even while the main thread is busy."""
+    """Read requests until the client exits. Cancellations take effect at once, even while the main thread is
+    busy.
+    """
     for line in channel.lines():
         _take(channel, context, inbox, line)
     # The client has exited, so exit at once, even during a call, unless a run must be finished.

@@ -151,7 +151,7 @@ def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequenc
 
 
 def _may_count(spec: Any, name: str) -> bool:
-    """Return whether an input may hold ids or flags. Floats of rank 3 or more are assumed to be sequences or
+    """Return True if an input may hold ids or flags. Floats of rank 3 or more are assumed to be sequences or
     images.
     """
     rank = spec.shape.rank
@@ -301,7 +301,7 @@ def _buckets(op: Any) -> int:
 
 
 def _is_mask(op: Any) -> bool:
-    """Return whether the op only tests an integer for 0: a cast to bool, `x != 0`, `1 - x`."""
+    """Return True if the op only tests an integer for 0: a cast to bool, `x != 0`, `1 - x`."""
     if op.type == "Cast":
         return bool(op.outputs[0].dtype.name == "bool")
     if op.type in ("Equal", "NotEqual", "Sub"):
@@ -359,7 +359,6 @@ def _keys(handle: Any, op: Any) -> tuple[Any, ...]:
 
 
 def _functions(op: Any) -> list[str]:
-    """Return the names of the functions that the op runs."""
     if op.type in CALLS:
         return [op.get_attr("f").name]
     if op.type in LOOPS:

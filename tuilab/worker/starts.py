@@ -30,7 +30,9 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block, in each mode in turn; after the first round, time one block in every mode."""
+        """Time one block of one mode, taking the modes in turn. After the first round, time one block of each
+        mode.
+        """
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 

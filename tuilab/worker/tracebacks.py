@@ -25,7 +25,7 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Maximum number of characters to quote from the message of an error in user code. The line that raised it
+"""Maximum number of characters to quote from an error message of user code. The line that raised the error
 follows.
 """
 _NO_ROOM = "Dst tensor is not initialized."

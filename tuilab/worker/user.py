@@ -321,7 +321,6 @@ def _case(b: Build, function: Callable[..., Any]) -> Case:
 
 
 def _iterators(tf: Any) -> list[Any]:
-    """Return all live tf.data iterators."""
     gc.collect()
     return [each for each in gc.get_objects() if issubclass(type(each), tf.data.Iterator)]
 

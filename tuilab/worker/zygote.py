@@ -30,7 +30,9 @@ READY = b"ready"
 
 
 def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Read one request for a worker: its description and descriptors. None at the end of the stream."""
+    """Read one request for a worker; return its description and its descriptors, or None at the end of the
+    stream.
+    """
     room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
     body, found, _, _ = asked.recvmsg(LONGEST, room)
     descriptors = array.array("i")

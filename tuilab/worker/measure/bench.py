@@ -117,7 +117,6 @@ class Reporter:
         self.state.apply(event)
 
     def flush(self) -> None:
-        """Send the buffered events."""
         if not self._held or self.holding:
             return
         self._context.painted.clear()
@@ -133,9 +132,7 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True if this is an additional process of the run and the run limits the time of such
-    processes.
-    """
+    """Return True for an additional process of a run that limits the time of such processes."""
     return request.worker > 0 and request.budget.further_s > 0
 
 
@@ -172,7 +169,6 @@ class Bench:
 
     @property
     def run(self) -> str:
-        """The run's id."""
         return self.request.id
 
     @property
@@ -187,7 +183,6 @@ class Bench:
 
     @property
     def state(self) -> RunState:
-        """The run's state, built from the reported events."""
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:

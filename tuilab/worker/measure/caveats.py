@@ -20,7 +20,6 @@ KEPT_SHARE = 0.25
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
-    """Return the event that reports a doubt about a run's figures."""
     return Caveat(run=run, code=found.code, message=found.message, arm=arm, point=point)
 
 

@@ -50,7 +50,7 @@ LESS_WORK = "the branch with less work"
 
 @dataclass(frozen=True)
 class Part:
-    """One op of the graph with all its executions in a call.
+    """An op of the graph, with all its executions in a call.
 
     name: with the enclosing scopes, as in `model/dense/MatMul`. flop: operations of all executions; None if
     unknown, for the reason `why`. reads, writes: bytes by piece of memory.
@@ -89,7 +89,6 @@ class Counted:
     _read: tuple[int, Counter[Key]] = field(default=(-1, Counter()), repr=False)
 
     def flop(self) -> dict[str, float]:
-        """Return operations by the dtype they compute in."""
         return flop(self.parts)
 
     def stays(self) -> tuple[Stay, ...]:

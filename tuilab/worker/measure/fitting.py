@@ -210,7 +210,7 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return how many of the tried batches took enough memory to be used for fitting the line."""
+        """Return how many of the tried batches used enough memory to fit the line through them."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 

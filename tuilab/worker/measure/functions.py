@@ -8,8 +8,8 @@ from tuilab.worker.measure.optimised import shape_of
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function. If it was traced with unknown dimensions, retrace it with its
-    caller's shapes.
+    """Return the graph of a function. If its trace has unknown dimensions, retrace it with the shapes of
+    `operands`.
     """
     known = getattr(graph._get_function(name), "graph", None)
     if (inner := known) is None:

@@ -48,7 +48,6 @@ class Canary:
         self._before = 0.0
 
     def start(self) -> None:
-        """Take a sample before a round."""
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:

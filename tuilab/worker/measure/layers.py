@@ -198,7 +198,6 @@ def _work(found: Counted, parts: Sequence[Part]) -> Work:
 
 
 def has_loops(found: Counted) -> bool:
-    """Return True if the graph has a loop whose ops were counted."""
     return any(_IN_LOOP.search(part.name) for part in found.parts)
 
 

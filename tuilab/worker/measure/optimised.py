@@ -25,9 +25,7 @@ class Optimised:
         self._same: dict[str, str] = {}
 
     def folds(self, op: Any) -> bool:
-        """Return whether the op depends on constants only. If it does, record its results as constants
-        too.
-        """
+        """Return True if the op depends on constants only; if so, record its results as constants too."""
         if stateful(op) or op.type in LOOPS | BRANCHES | CALLS | SOURCES:
             return False
         known = [self.constants.get(t.name) for t in op.inputs]

@@ -185,7 +185,6 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
 
 
 def _folders(tf: Any) -> tuple[str, ...]:
-    """Return the folders of TensorFlow's and Keras' own Python code."""
     keras = sys.modules.get("keras")
     files = [getattr(module, "__file__", None) for module in (tf, keras)]
     return tuple(os.path.dirname(file) for file in files if file)
@@ -232,8 +231,8 @@ class OwnClock:
             self._since = time.perf_counter_ns()
 
     def _is_own(self, file: str) -> bool | None:
-        """Return whether a file is the user's own code; None for a library, whose time counts for its
-        caller.
+        """Return False for a file of TensorFlow or Keras, None for another library, whose time counts for its
+        caller, and True for user code.
         """
         if file not in self._whose:
             theirs = file.startswith(self._folders)

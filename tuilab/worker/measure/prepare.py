@@ -152,7 +152,6 @@ def without_kernel(error: BaseException) -> str:
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
-    """Return the event for an arm that cannot run here, with the reason."""
     return ArmStatus(
         run=run, arm=arm, point=point, status="unavailable", reason=sanitize_line(reason, REASON)
     )
@@ -325,7 +324,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes, with the layer of each added if they belong to a model's graph."""
+    """Return the nodes. If they belong to a model's graph, add each node's layer."""
     try:
         counted = of_model(bench, cell)
     except Exception:  # the error is reported when the arm's work is counted

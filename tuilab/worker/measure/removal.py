@@ -151,8 +151,8 @@ class _Border:
     """Names of the layer's ops."""
 
     def passed(self, op: Any) -> str:
-        """If the layer reads a single tensor, and the output of `op` is its only result and has the same
-        shape and dtype, return the name of this tensor; "" otherwise.
+        """Return the name of the layer's only input tensor if `op` yields the layer's only result, with the
+        same shape and dtype; "" otherwise.
         """
         if len(self.results) != 1 or len(op.outputs) != 1 or len(self.reads) != 1:
             return ""

@@ -208,7 +208,6 @@ class RoundRobin:
         )
 
     def _accept(self, blocks: list[Block], song: float | None, repeated: bool) -> None:
-        """Record the round's figures and report them."""
         if not blocks:
             return
         bench, cells = self._bench, {cell.arm.id: cell for cell in self._cells}

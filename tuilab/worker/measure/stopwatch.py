@@ -80,8 +80,8 @@ class Stopwatch:
             return seconds, self.time(case.call) if latency else None
 
     def time(self, call: Callable[[], object], calls: int = 1) -> float:
-        """Return seconds of `calls` calls and one sync, starting from an idle device, without garbage
-        collection.
+        """Return the seconds of `calls` calls and one sync, without garbage collection. Waits until the
+        device is idle before it starts the clock.
         """
         collecting = gc.isenabled()
         self.sync()

@@ -158,8 +158,8 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that did not run, by op type. If more ops of a type ran than were needed,
-        the excess counts as removable work that did run.
+        """Return the removable work that did not run, by op type. Of each type, the ops that ran beyond the
+        needed number count as removable work that did run.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
@@ -188,7 +188,6 @@ class Watch:
     """The side effects observed in one call of user code."""
 
     traced: list[str] = field(default_factory=list)
-    """Names of the traced functions."""
     printed: int = 0
     """Number of writes to the standard streams."""
     built: int = 0
@@ -322,7 +321,6 @@ class OwnCode:
     """Work of the ops in the last call; None if a graph provides it."""
 
     def call_again(self, tf: Any, case: Case) -> None:
-        """Make the later calls, inside the case's scope."""
         call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
             # If the function has a graph, use no tape: it would also differentiate a training step's graph.

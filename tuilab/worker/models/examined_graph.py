@@ -201,7 +201,6 @@ def _of_nested(node: Any, nodes: Any) -> Counter[str]:
 
 
 def _called(node: Any) -> Iterable[str]:
-    """Yield the names of the functions in the node's attributes."""
     for value in node.attr.values():
         if value.func.name:
             yield value.func.name

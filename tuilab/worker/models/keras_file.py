@@ -704,7 +704,6 @@ def _find_object(module: Any, kind: str) -> Any:
 
 
 def _registered_objects() -> frozenset[str]:
-    """Return the custom objects that `--code` registered, by their full names."""
     import keras
 
     return frozenset(keras.saving.get_custom_objects())

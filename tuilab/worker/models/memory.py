@@ -28,7 +28,6 @@ def of_keras(tf: Any, model: Any) -> Needs:
 
 
 def of_weights(tf: Any, model: Any) -> int:
-    """Return the bytes of a Keras model's weights."""
     return sum(math.prod(w.shape) * int(tf.as_dtype(w.dtype).size) for w in model.weights)
 
 

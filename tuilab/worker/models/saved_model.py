@@ -188,8 +188,8 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that the captured call's batch size is measured with its own graph, and all other batch
-    sizes with another one.
+    """Return a note that the captured call's batch size is measured with the call's own graph, and any other
+    batch size with another graph.
     """
     return (
         f"A batch of {manifest.batch:,} runs the program's own graph; other batch sizes run a general graph, "

@@ -48,7 +48,6 @@ def dtype_name(value: Any) -> str:
 
 @lru_cache(maxsize=1)
 def op_names() -> tuple[str, ...]:
-    """Return every op of this build."""
     from tensorflow.core.framework import op_def_pb2
     from tensorflow.python.client import pywrap_tf_session
 
@@ -71,7 +70,6 @@ def find(text: str) -> str | None:
 
 
 def nearest(text: str, count: int = 5) -> tuple[str, ...]:
-    """Return the ops with the most similar names."""
     folded = {_folded(name): name for name in op_names() if not name.startswith("_")}
     wanted = _folded(text.rpartition(".")[2])
     within = [name for key, name in folded.items() if len(wanted) > 3 and wanted in key]

@@ -77,7 +77,6 @@ def _as_placeholder(node: Any, dtype: int, shape: tuple[int, ...] | None) -> Non
 
 
 def constant_bytes(node: Any) -> int:
-    """Return the bytes of a Const node's tensor."""
     from tensorflow.python.framework import dtypes
 
     tensor = node.attr["value"].tensor

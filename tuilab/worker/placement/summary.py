@@ -39,7 +39,7 @@ class Observation:
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
-    """Return the merged rows, with the figures that the sentences need."""
+    """Merge equal rows, and compute the device, the op counts and the copies of the call."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = copies_of(nodes)

@@ -22,7 +22,9 @@ _WRAPPING = ARGUMENTS | RESULTS | {"_EagerConst"}
 
 @dataclass(frozen=True)
 class Tensor:
-    """An op's input or output. device: of the op that produced it. memory: the device that holds it."""
+    """An op's input or output. device: the device of the op that produced it. memory: the device that holds
+    it.
+    """
 
     dtype: str
     device: str
@@ -114,7 +116,6 @@ class WatchedCall:
         self.order.append(call)
 
     def copy(self, copy: Copy, size: int) -> None:
-        """Count one copy of `size` bytes."""
         if copy not in self.copies:
             self.order.append(copy)
         count, total = self.copies.get(copy, (0, 0))

@@ -24,10 +24,7 @@ FEWEST, MOST = 3, 50
 LONG_S = 0.1
 """Seconds. If a call takes longer, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Limits for the unprofiled blocks that are timed before the profiled block: seconds and number.
-
-The same limits apply to the blocks after it.
-"""
+"""Limits for the unprofiled blocks on each side of the profiled block: seconds and number of blocks."""
 
 
 @dataclass(frozen=True)
