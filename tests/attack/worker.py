@@ -29,7 +29,7 @@ LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
 USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
 ROUNDS = (
     int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else USUAL
-)  # without this, the word is `worker`, as over ssh
+)  # over ssh, this word is `worker`
 WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)

@@ -1,7 +1,7 @@
 """Compares the machine's roofs with hand-written STREAM and BLAS, and every preset with its roofs.
 
-python -m tests.benchmarks --only roofs --only bounds python -m tests.benchmarks.roofs --write        # the
-table of every preset at three sizes, next to this file
+python -m tests.benchmarks --only roofs --only bounds
+python -m tests.benchmarks.roofs --write    # writes a table of every preset at three sizes
 
 `roofs` compares tuilab's measurements with the STREAM triad in C (which needs a compiler), and with products
 of 2,048 × 2,048 matrices in NumPy and TensorFlow. The best of several tries counts. The tries alternate with

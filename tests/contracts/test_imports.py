@@ -96,7 +96,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
 
 
 def test_watching_a_program_loads_no_lab():
-    """Importing them would add to the cost of watching."""
+    """Importing the lab would add to the cost of watching."""
     loaded = loaded_after("import tuilab.cli.main, tuilab.cli.watch")
     assert len([name for name in loaded if name.startswith("tuilab")]) <= 91
     assert not loaded & {

@@ -112,7 +112,7 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     scenario = Scenario("halving", {}, f"{file}:halving")
     state = run(worker, scenario, *arms)
     works = [state.arms[arm.id].work[0] for arm in arms]
-    trips = 3  # the sizes are 8, 4, 2, 1
+    trips = 3  # the loop sees the sizes 8, 4, 2 and 1
     assert works[0].flop == pytest.approx(trips * 2 * 32**3, rel=0.15)
     assert [work.flop for work in works] == [works[0].flop] * 3
     assert not any(work.uncounted for work in works) and "eager" in works[1].note

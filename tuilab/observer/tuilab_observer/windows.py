@@ -233,8 +233,8 @@ class Windows:
                 else:
                     with self._quietly:
                         if self.sampler.facts.gpus:
-                            # Deleting the session without stopping it costs a tenth, but is tested only
-                            # without a GPU.
+                            # Deleting the session without stopping it would take a tenth of the time, but
+                            # has been tested only without a GPU.
                             session.stop()
                         del session  # this also prints log lines
                 if leaving:
