@@ -188,8 +188,6 @@ _Either = _EitherOf()
 
 
 class Struct(metaclass=_StructMeta):
-    """A typed data class like msgspec's."""
-
     def __init__(self, *args, **kwargs):
         cls = type(self)
         if len(args) > len(cls._by_place):
@@ -461,7 +459,6 @@ class _Structs:
 
     @staticmethod
     def force_setattr(struct, word, value):
-        """Set a field, even if the struct is frozen."""
         object.__setattr__(struct, word, value)
 
 

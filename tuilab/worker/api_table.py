@@ -133,7 +133,6 @@ def _sign(into: dict[str, Signature], name: str, thing: Any, bound: bool = False
 
 
 def _modules(package: Path) -> Iterator[str]:
-    """Yield the dotted names of the package's modules and subpackages."""
     for folder, folders, files in os.walk(package):
         folders[:] = [f for f in folders if f.isidentifier() and f not in ("__pycache__", "include")]
         dotted = ".".join(["tensorflow", *Path(folder).relative_to(package).parts])

@@ -346,7 +346,6 @@ def _shaped(spec: Any, name: str) -> Shape:
 
 
 def _annotated_spec(hint: Any) -> Any:
-    """Return the TensorSpec in an annotation, alone or inside `Annotated`."""
     found = (each for each in (hint, *get_args(hint)) if type(each).__name__ == "TensorSpec")
     return next(found, None)
 

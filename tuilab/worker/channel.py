@@ -147,7 +147,6 @@ class Channel:
             self.leave()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield request lines until the client closes the pipe."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
             while line := self._line(stream):
                 yield self.inward(line)

@@ -59,7 +59,6 @@ def build(tf: Any) -> Built:
 
 
 def devices(tf: Any) -> Listed:
-    """Return every GPU that TensorFlow lists, with its name and compute capability."""
     try:
         found = []
         for gpu in tf.config.list_physical_devices("GPU"):
@@ -122,7 +121,6 @@ def attempt(tf: Any, what: str) -> Tried:
 
 
 def main() -> None:
-    """Run the steps in order until one fails."""
     die_with_parent()
     speaker = Speaker()
     tf = load(speaker)

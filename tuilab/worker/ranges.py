@@ -19,7 +19,7 @@ PER_BUCKET = 16
 MOST_WORDS = 100_000
 """Maximum number of words taken from a vocabulary."""
 MOST_DEPTH = 30
-"""Maximum depth of functions that call each other."""
+"""Maximum depth of nested function calls to follow."""
 MOST_OPS = 1_000_000
 """Maximum number of ops to examine. If each function calls the next one twice, the number of ops grows
 exponentially.
@@ -265,7 +265,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
 
 
 def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
-    """For the sum of an input and a constant, return the sources with the constant added."""
+    """Return the sources of an op that adds a constant to an input, with the constant added."""
     mine = 0 if given[0] else 1
     held = constant(op.inputs[1 - mine])
     if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":

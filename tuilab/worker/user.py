@@ -428,7 +428,6 @@ def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str
 
 
 def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
-    """Return True if the callable has parameters with all these names."""
     try:
         accepts = signature(step, "return value").parameters.values()
     except InputError:

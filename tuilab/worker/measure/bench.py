@@ -164,7 +164,6 @@ class Bench:
     """Stopwatches by device; each waits for that device only."""
 
     def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
-        """Return the stopwatch that waits for the arm's own device only."""
         return self.stopwatches.get(cell.arm.device, self.stopwatch)
 
     @property

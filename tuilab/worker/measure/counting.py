@@ -43,9 +43,9 @@ Key = Hashable
 
 MOST_TRIPS = 200_000
 BY_DATA, OPEN = "its number of iterations depends on the data", "its shapes depend on the data"
-"""Why the arithmetic of an op is not counted."""
+"""Reasons why the arithmetic of an op is not counted."""
 LESS_WORK = "the branch with less work"
-"""A note: the branch taken depends on the data, so the count is a lower bound."""
+"""Note for a branch that depends on the data: the count is a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -829,7 +829,7 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        """Record the call's results while they are still alive."""
+        """Record the call's results. Call while the results are still alive."""
         self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
 
 

@@ -24,7 +24,7 @@ SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 4
 measurements so far.
 """
 LONGEST_CALL_S = 4.0
-"""Seconds. A batch whose call would take longer is not tried."""
+"""Maximum expected seconds of a trial call; larger batches are not tried."""
 GROWTH, TELLING, POINTS = 4, 0.25, 2
 """The batch is multiplied by GROWTH until POINTS batches have each used a share of at least TELLING of the
 free memory.
@@ -98,7 +98,6 @@ def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
 
 
 def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
-    """Yield every combination of an available device and a variant of the run."""
     here = {device.name for device in bench.context.machine.devices}
     devices = dict.fromkeys(arm.device for arm in bench.request.arms if arm.device in here)
     return product(devices, dict.fromkeys(arm.variant for arm in bench.request.arms))

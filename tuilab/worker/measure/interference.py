@@ -232,7 +232,7 @@ def _busy() -> float | None:
 
 
 SLOWED_SHARE = 0.01
-"""Share of the measuring time. Shorter slowdowns of a GPU are not reported."""
+"""Minimum share of the measuring time during which a GPU must be slowed for a caveat."""
 
 
 class GpuWatch:

@@ -32,7 +32,6 @@ _UPDATES = (
     "ResourceScatter",
     "ResourceSparseApply",
 )
-"""Names of ops that update variables."""
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
@@ -202,7 +201,6 @@ def has_loops(found: Counted) -> bool:
 
 
 def _kind(parts: Sequence[Part]) -> str:
-    """Return the type of the op with the most arithmetic in a name scope."""
     most: Counter[str] = Counter()
     for part in parts:
         most[part.op] += int(part.flop or 0)

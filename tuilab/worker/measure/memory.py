@@ -47,7 +47,6 @@ class SizesMemory:
         self._before = 0
 
     def begin(self) -> None:
-        """Record the memory that the process holds before a size is measured."""
         reset_peak()
         self._before = process_memory()
 

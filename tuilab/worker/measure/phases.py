@@ -41,7 +41,7 @@ of a longer call could fill the memory.
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
 """A call may take `GRAPH_LONGEST_S` seconds if its graph is known to run at most `GRAPH_OPS` ops."""
 LARGEST = 4_000_000
-"""Bytes of the largest profile to read; a larger one takes too long."""
+"""Maximum bytes of a profile to read; a larger profile takes too long."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
 """In profiler events, approximately: the maximum for all profiled calls, the cost of one call without its
 ops, and the cost of one op launched from Python.

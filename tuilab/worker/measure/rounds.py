@@ -116,8 +116,8 @@ class RoundRobin:
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
-        """Let the other workers take their turns. The time that they take does not count towards this
-        worker's limit.
+        """Let the run's other workers take their turns. Their time does not count towards this worker's
+        limit.
         """
         before, begun = interference.read_counters(), self._bench.stopwatch.now()
         self._bench.wait_for_turn()
@@ -150,7 +150,6 @@ class RoundRobin:
         return not cell.samples or cell.cost_s <= self._left_s
 
     def _wanted(self) -> list[TimedArm]:
-        """Return the arms that need more rounds and have time for another block within the limit."""
         return [cell for cell in self._cells if self._fits(cell) and not self.finished(cell)]
 
     def _companions(self, due: list[TimedArm], index: int) -> list[TimedArm]:

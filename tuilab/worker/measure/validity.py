@@ -35,7 +35,7 @@ MOST_GONE = 0.5
 masks and indices.
 """
 LEAST_LEFT = 0.1
-"""Minimum share of the requested work that an XLA program must contain. Both are rough counts."""
+"""Minimum share of the requested work that an XLA program must contain. Both counts are rough."""
 OF_A_STRING = 100.0
 """Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32

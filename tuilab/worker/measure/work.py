@@ -61,7 +61,8 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 
 
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Give arms with data-dependent loops the operation count of the eager arm, which counts each iteration.
+    """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts what
+    it runs.
 
     Without an eager arm, the report names the loop and suggests measuring eager mode too. The arms may come
     in any order.
@@ -106,7 +107,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
 
 
 LONGEST_S = 2.0
-"""Seconds. A call that takes longer is not repeated to count its work."""
+"""Maximum seconds of a call that is repeated to count its work."""
 _EAGER = "also measure eager mode to count it"
 
 

@@ -82,8 +82,8 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """Return the model with a copy of its weights on the device. Arms that differ only in mode share
-        it.
+        """Return the model with a copy of its weights on the device. Arms that differ only in their mode
+        share this model.
         """
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
@@ -388,7 +388,7 @@ def _set(model: Any, loaded: Any) -> None:
 
 
 def _adapted(model: Any) -> Iterator[Any]:
-    """Yield the layers that learn a vocabulary or statistics from data, also those of nested models."""
+    """Yield the layers, including those of nested models, that learn a vocabulary or statistics from data."""
     for each in model.layers:
         if isinstance(each, _keras().Model):
             yield from _adapted(each)

@@ -170,7 +170,7 @@ def _stands_for(node: Any, before: Any) -> tuple[str, ...]:
 
 
 def copies(graph: Any, sizes: Sizes) -> Iterator[GraphCopy]:
-    """Yield each pair of a send and its receive once."""
+    """Yield each copy once, as a matched send and receive."""
     receives = {_edge(node): node for p in graph.partition_graphs for node in p.node if node.op in RECEIVES}
     for partition in graph.partition_graphs:
         constants = {node.name: node for node in partition.node if node.op == "Const"}

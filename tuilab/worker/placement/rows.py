@@ -43,7 +43,7 @@ class Row:
 
 
 class Rows:
-    """Creates rows, given the visible GPUs. hlo: inspect the programs that XLA compiled."""
+    """Creates rows. hlo: inspect the programs that XLA compiled."""
 
     def __init__(self, around: Surroundings, hlo: bool = True) -> None:
         self._around, self._hlo = around, hlo

@@ -279,7 +279,6 @@ def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> s
 
 
 def _function_names(attrs: Sequence[Any]) -> list[str]:
-    """Return the function names in an op's attributes, a flat sequence of keys and values."""
     names = [value.name for value in attrs[1::2] if hasattr(value, "function_def")]
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
@@ -289,7 +288,6 @@ def _tensor(tensor: Any) -> Tensor:
 
 
 def _shape(tensor: Any) -> tuple[int, ...] | None:
-    """Return the tensor's shape; for a variable's handle, the variable's shape."""
     shape = tensor.shape
     if tensor.dtype.name == "resource":
         data = getattr(tensor, "_handle_data", None)

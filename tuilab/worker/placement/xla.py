@@ -59,7 +59,6 @@ def operations(hlo: str) -> Iterator[HloOp]:
 
 
 def _name_op(op_type: str | None, name: str | None) -> str:
-    """Name a TensorFlow op by its type, and by its own name if it differs."""
     return f"{op_type} ({name})" if op_type and name and op_type != name else op_type or name or ""
 
 

@@ -112,7 +112,6 @@ def summarise(
 
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
-    """Return notes on missing or doubtful data in the profile."""
     lines = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
         lines.append(f"the profiler lost {lost} of the calls: its buffer was full")

@@ -22,7 +22,7 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""Seconds. If a call takes longer, only one call is profiled."""
+"""Maximum seconds of a call for which several calls are profiled; of a longer call, only one is."""
 BESIDE_S, BESIDE = 0.2, 3
 """Limits for the unprofiled blocks on each side of the profiled block: seconds and number of blocks."""
 

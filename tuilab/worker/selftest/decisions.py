@@ -80,7 +80,7 @@ def noise_of(context: Context, runs: int) -> Noise:
 
 
 def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Check how often a TensorFlow call is judged different from itself. Fills `noise`."""
+    """Check how often a TensorFlow call is judged different from itself. Stores the runs in `noise`."""
     runs = 1_000 if long else 200
     made = noise_of(context, runs)
     noise.runs, noise.run_s = made.runs, made.run_s

@@ -113,7 +113,7 @@ def _zygote() -> Iterator[socket.socket]:
 
 @contextmanager
 def _fork_worker(asking: socket.socket) -> Iterator[Ends]:
-    """Fork a worker as `tuilab.runner.forked` does. The worker is killed when `mine` is closed."""
+    """Fork a worker as `tuilab.runner.forked` does, and kill it at the end of the context."""
     request = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),

@@ -129,7 +129,7 @@ class TwoLines:
         return (self.a.base_s - self.b.base_s) / (self.b.each_s - self.a.each_s)
 
     def measure(self, size: int) -> tuple[dict[int, float], dict[int, float]]:
-        """Measure both arms; return seconds per call by round, of a and b."""
+        """Measure arms a and b; return the seconds per call of each, by round."""
         shared = noise(self.rng, 1, self.rounds, 0.05, 0.9)[0]
         logs = [shared + noise(self.rng, 1, self.rounds, self.spread, 0.0)[0] for _ in range(2)]
         a, b = (
