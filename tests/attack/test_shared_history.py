@@ -1,4 +1,4 @@
-"""Two labs, a watch in one of them, and commands share one history. Some are killed at random."""
+"""Two labs, a watched program in one of them, and commands share one history. Some are killed at random."""
 
 import contextlib
 import os

@@ -32,9 +32,7 @@ keras_file.examine = lambda *given: None
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return why the worker rejects the file ("" if it opens it), and how the worker ended ("" if it
-    runs).
-    """
+    """Return why the worker rejects the file, or how the worker ended; "" if it opens the file."""
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:

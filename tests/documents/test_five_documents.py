@@ -125,7 +125,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Return the only findings that may be reported, all of which must be, by document and example."""
+    """Return exactly the findings that must be reported, by document and example."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}

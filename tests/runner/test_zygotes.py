@@ -1,5 +1,5 @@
-"""A run's additional processes are forked from zygotes: the right processes are forked, and none is left
-behind.
+"""A run's additional processes are forked from zygotes, which have already imported TensorFlow. The right
+processes are forked, and none is left behind.
 """
 
 import asyncio

@@ -21,8 +21,8 @@ def test_a_paint_equal_to_the_last_is_not_sent():
 async def test_a_message_that_expires_during_a_key_press_changes_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Whenever Textual checks its notifications, it drops the expired ones, even while other code iterates
-    over them.
+    """Textual drops expired notifications whenever it checks them, even while other code iterates over
+    them.
     """
     looks: Iterator[bool] = iter((False, False))
     app = LastingApp()

@@ -29,7 +29,9 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Maximum age in seconds of a sample, inside or outside calls, that still represents unsampled time."""
+"""Maximum age in seconds of the latest sample inside (or outside) calls that may stand for unsampled time
+there.
+"""
 SOON_S = 0.002
 """Maximum delay in seconds of a sample if no other thread runs Python code. Such a thread would delay the
 sample by 5 ms, unless it makes calls.

@@ -75,7 +75,10 @@ class State:
             self.account.sample(frames.pop(self.account.main, None))
 
     def pause(self) -> bool:
-        """Stop early sampling before a fork, because Python 3.12 warns if a multithreaded process forks."""
+        """Stop early sampling before a fork, because Python 3.12 warns if a multithreaded process forks.
+
+        Returns True if early sampling was running.
+        """
         early, self._early = self._early, None
         if early is None:
             return False
