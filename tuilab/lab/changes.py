@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Change(Flag):
-    """The part of the lab that an event changed, so that only that part is redrawn."""
+    """The parts of the lab that an event changed; only these are redrawn."""
 
     NOTHING = 0
     WORKER = auto()
@@ -25,32 +25,30 @@ class Change(Flag):
     FIRST = auto()
     """A run's first sample has arrived; the user is waiting for it."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
-    """Changes that affect the figures on the screen."""
+    """Changes that require redrawing the figures."""
 
 
 @dataclass
 class Worker:
-    """The current state of the measuring process."""
-
     phase: str = "starting"
-    """starting, ready or down."""
+    """`starting`, `ready` or `down`."""
     stage: str = "starting the worker"
-    """The worker's current activity, in words."""
+    """The worker's current activity, described for the user."""
     since: float = 0.0
-    """Start of this stage, on the state's clock."""
+    """Time at which this stage began, on the state's clock."""
     pid: int = 0
-    """Process id; 0 until it is known."""
+    """Process id; 0 if unknown."""
     message: str = ""
-    """The reason why the worker is down, or its last message."""
+    """Why the worker is down, or its last message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A requested run that starts as soon as the worker can measure it."""
+    """A requested run that waits until the worker can measure it."""
 
     budget: "BudgetName | None"
-    """The run's budget; None for the state's budget."""
+    """The run's budget; None for the default budget of the lab's state."""
     sweep: "Sweep | None"
-    """The run's sweep; None for the current settings alone."""
+    """The run's sweep; None to measure only the current settings."""
     since: float
     """Time of the request, on the state's clock."""

@@ -1,4 +1,4 @@
-"""Builds the `tuilab` command line that measures what the screen shows. Pure function."""
+"""Builds the `tuilab` command line that repeats the measurement on the screen. Pure functions."""
 
 import shlex
 from collections.abc import Mapping

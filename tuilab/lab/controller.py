@@ -37,7 +37,7 @@ class RunController:
     def __init__(self, state: LabState, runner: RunnerFactory, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """True if a slider that comes to rest starts a measurement (live sliders)."""
+        """True if a slider that comes to rest starts a measurement."""
         self._make_runner = runner
         self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
@@ -50,13 +50,13 @@ class RunController:
 
     @cached_property
     def runner(self) -> Runner:
-        """The runner. It is created on first use, because history commands never need it."""
+        """The runner, created on first use, because history commands never need it."""
         return self._make_runner(self.receive)
 
     # Start and end
 
     async def start(self) -> None:
-        """Start warming up the workers. Does not wait; failures are recorded in the state."""
+        """Start the workers. Does not wait; failures are recorded in the state."""
         state = self.state
         if state.worker.phase == "down" or not state.worker.since:
             state.worker = Worker(since=state.clock())
@@ -68,11 +68,10 @@ class RunController:
             self.log(state.worker.message, "error")
 
     def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Write a message from the lab to the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """Stop the active run, if any, keep its data, and end the workers."""
+        """Stop an active run, keep its data, and end the workers."""
         self._closed = True
         self.playback.close()
         self._forget_rest()
@@ -110,10 +109,11 @@ class RunController:
         slid: bool = False,
         further: Measure | None = None,
     ) -> bool:
-        """Measure the current settings instead of the active run; return False if no preset is chosen.
+        """Replace the active run with a measurement of the current settings; return False if no preset is
+        chosen.
 
-        slid: True if the run was requested because a slider came to rest; moving a slider again may then
-        replace it. further: continue the run on the screen instead of starting a new one.
+        slid: True if a slider that came to rest requested the run; moving a slider may then replace the run.
+        further: request that continues the run on the screen; None to start a new run.
         """
         state = self.state
         self._forget_rest()
@@ -137,16 +137,15 @@ class RunController:
         return True
 
     async def _queue(self, request: Measure) -> None:
-        """Queue a run, with the known rooflines of the machines.
+        """Queue a run with the machines' known rooflines.
 
-        If a screen waits for a short run on this machine, the roofline is measured after the answer.
+        If a screen waits for a short run on this machine, the roofline is measured after that run.
         """
         later = self.state.paced and request.budget.workers == 1 and not any(a.host for a in request.arms)
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Measure on another host too from now on; return False if the host was already added. Raises
-        InputError.
+        """Add a host to the following measurements; return False if it was already added. Raises InputError.
 
         environment: a Python environment on this machine, as the user typed it; the runner must already know
         it.
@@ -178,18 +177,16 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Stop the active run and return to the place where the user was before other presets were
-        measured.
-        """
+        """Stop the active run and restore the screen that the user left to measure other presets."""
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
             self._notify(Change.FIGURES | Change.WORKER)
 
     def set(self, settings: Settings, final: bool = True) -> None:
-        """Apply new settings; with live sliders, measure them after `REST_S` seconds without a change.
+        """Apply new settings. With live sliders, measure them after `REST_S` seconds without a change.
 
-        While the user drags a slider, many changes arrive that are not final, followed by a final one.
+        final: False while the user drags a slider.
         """
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
@@ -199,7 +196,7 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """React to settings that were changed by undo or by opening another preset.
+        """React to settings that undo or another preset changed.
 
         now: measure at once. quiet: do not measure.
         """
@@ -239,7 +236,6 @@ class RunController:
             self._measure_now(wanted.budget, wanted.sweep, slid=self._sliding)
 
     def _show(self, event: Event) -> None:
-        """Apply an event that did not come from the worker."""
         if not self.painting.hold(self._show, event):
             self._notify(self.state.apply(event))
 

@@ -17,7 +17,7 @@ REMEMBERED = 120
 
 
 class Devices:
-    """Device samples, newest last. A sample takes 0.3 ms of CPU time; only one is taken at a time."""
+    """Samples of the devices, newest last. A sample takes 0.3 ms of CPU time; samples never overlap."""
 
     def __init__(self) -> None:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
@@ -28,10 +28,10 @@ class Devices:
         """
 
     async def look(self, pid: int) -> None:
-        """Take a sample if the last one is at least a second old. pid: the worker's process id; 0 if there is
-        none.
+        """Take a sample if the last one is at least a second old.
 
-        Runs in a thread, because a call into a hung driver may block.
+        pid: the worker's process id; 0 if there is none. Runs in a thread, because a call into a hung driver
+        may block.
         """
         if self._begin():
             # reading the kernel's counters fails if no file descriptor is free
@@ -59,7 +59,7 @@ class Devices:
             self._due = self._begun + 0.9 * EVERY_S
 
     def close(self) -> None:
-        """Close the session with the GPU driver, unless the driver has stopped responding."""
+        """Close the connection to the GPU driver, unless the driver has stopped responding."""
         if self._telemetry is not None and self._due < inf:
             self._telemetry.close()
         self._telemetry, self._due = None, inf

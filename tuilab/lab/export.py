@@ -1,4 +1,4 @@
-"""Exports a run to a file: a report, or a recording of its events."""
+"""Exports a run to a file: as a report, or as a recording of the run's events."""
 
 import re
 import time
@@ -27,10 +27,10 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return the available export formats. A picture of the screen is always available; the others need a
-    run.
+    """Return the available export formats.
 
-    The keys are those of `tuilab export --format`, plus svg and recording.
+    The keys are those of `tuilab export --format`, plus svg and recording. Without a run, only svg, a picture
+    of the screen, is available.
     """
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
@@ -40,7 +40,6 @@ def formats(run: bool) -> list[Offer]:
 
 
 def suffix(key: str) -> str:
-    """Return the file suffix of a format."""
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
@@ -66,9 +65,9 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a saved run to a file and return the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
+    """Write a saved run to a file and return the file.
 
-    An incomplete recording is deleted.
+    Raises OSError, sqlite3.Error, ValueError and Stopped; deletes a recording that is incomplete.
     """
     line = history.find(run)
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
@@ -93,10 +92,10 @@ async def write_several(
     folder: Path,
     going: CancellableProgress,
 ) -> str:
-    """Write several saved runs to separate files; return a sentence about the result. claims: the claims by
-    preset name.
+    """Write each run to its own file; return a sentence about the result.
 
-    Raises the errors of `write_kept`, and InputError if a run no longer exists.
+    claims: the claims by preset name. Raises the errors of `write_kept`, and InputError if a run no longer
+    exists.
     """
     paths: list[Path] = []
     try:
@@ -114,7 +113,7 @@ async def write_several(
 
 
 def free(path: Path) -> Path:
-    """Return the path, or its first numbered variant if a file of that name exists."""
+    """Return the path, or its first numbered variant that names no existing file."""
     number, chosen = 1, path
     while chosen.exists():
         number += 1

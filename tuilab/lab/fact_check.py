@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class Checker:
-    """Measures the missing verdicts of a `FactCheck`, one preset after another. Calls `told` after each
-    change to the `FactCheck`.
+    """Measures the statements of a `FactCheck` that have no verdict, one preset after another.
+
+    Calls `told` after each change to the `FactCheck`.
     """
 
     def __init__(
@@ -33,8 +34,7 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Measure until every statement has a verdict, or until `stop`. A second call resumes.
-
+        """Measure until every statement has a verdict, or until `stop` is called. Another call continues.
         Raises WorkerError if no worker is available.
         """
         self._stopped = False
@@ -57,8 +57,8 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host. Reverse the list, so that the verdict of the
-        # first host, which the page names, is applied last.
+        # A run on several hosts has a verdict for each host. Apply the verdict of the first host last,
+        # because the page names this host.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -84,10 +84,10 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 
 
 def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
-    """Return the claims of these presets, in the order in which the document makes them.
+    """Return the presets' claims, in the order in which the document makes them.
 
-    prose: lines of the document by number. A claim that quotes one of these lines gets the quoted line's
-    number; any other claim gets the line of its code.
+    prose: the document's lines of text, by line number. A claim that quotes such a line gets its number; any
+    other claim gets the line of its code.
     """
     rows = []
     for preset in presets:
@@ -99,7 +99,7 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a bundled document, given its number. Raises InputError."""
+    """Return the claims and presets of the bundled document with that number. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -110,7 +110,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of an article's own examples. Raises InputError if none can be
+    """Return the claims and presets of the article's own examples. Raises InputError if none can be
     measured.
     """
     from tuilab.lab.opening import read_document
@@ -123,7 +123,7 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a document that was read; both are empty if it makes no claim."""
+    """Return the claims and presets of a checked document; both are empty if it makes no claim."""
     found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
     return of_presets(report.document.title or report.document.id, found, prose), found
@@ -134,7 +134,7 @@ CLAIMS = "that one device or mode is faster, that copies dominate, or that the d
 
 
 def _describe_missing(report: "DocumentReport") -> str:
-    """For a document without measurable claims, describe what it contains and what is missing."""
+    """For a document without measurable claims, describe its content and what a claim would need."""
     if report.unreadable:
         return f"the file could not be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"
@@ -151,6 +151,6 @@ def _describe_missing(report: "DocumentReport") -> str:
 
 
 def open_fact_check(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a file or bundled document. Raises InputError."""
+    """Return the claims and presets of a file or a bundled document. Raises InputError."""
     path = expanded(document)
     return article(path) if path.exists() else bundled(document, presets)

@@ -1,4 +1,4 @@
-"""Reads and writes the user's own files (preferences, the copied command), and completes paths."""
+"""Reads and writes the user's own files, such as the preferences, and completes paths."""
 
 import contextlib
 import json
@@ -9,7 +9,6 @@ from typing import BinaryIO, NamedTuple
 
 
 def state_folder() -> Path:
-    """Return the folder in which the lab keeps its state."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("tuilab"))
@@ -37,10 +36,10 @@ def at_once(path: Path) -> BinaryIO:
 
 
 class Preferences(NamedTuple):
-    """The user's preferences, which are kept from one start to the next."""
+    """The user's preferences, saved in a file."""
 
     theme: str = ""
-    """Name of the chosen theme; "" for the default dark one."""
+    """Name of the chosen theme; "" for the default dark theme."""
     recent: tuple[str, ...] = ()
     """Recently opened paths, latest first."""
     environments: tuple[str, ...] = ()
@@ -54,7 +53,7 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """Return the preferences; the defaults if the file is missing, invalid or unreadable."""
+    """Return the saved preferences, or the defaults if the file is missing, invalid or unreadable."""
     try:
         return _read_preferences()
     except OSError:
@@ -62,8 +61,8 @@ def preferences() -> Preferences:
 
 
 def _read_preferences() -> Preferences:
-    """Read the preferences. Raises OSError if the file exists but is unreadable, so that it is not
-    overwritten.
+    """Return the saved preferences, or the defaults if the file is missing or invalid. Raises OSError if the
+    file exists but is unreadable, so that it is not overwritten.
     """
     try:
         with at_once(state_folder() / "preferences.json") as file:
@@ -80,17 +79,13 @@ def _read_preferences() -> Preferences:
 
 
 def _remember(change: Callable[[Preferences], Preferences]) -> None:
-    """Change the preferences.
-
-    If the file cannot be read or written, the change lasts only until the lab ends.
-    """
+    """Change the saved preferences. Does nothing if the file cannot be read or written."""
     with contextlib.suppress(OSError):
         text = json.dumps(change(_read_preferences())._asdict())
         write_private(state_folder() / "preferences.json", text)
 
 
 def remember_theme(name: str) -> None:
-    """Save the name of the chosen theme."""
     _remember(lambda before: before._replace(theme=name))
 
 
@@ -110,28 +105,28 @@ def reopened() -> list[str]:
 
 
 def from_here(path: str) -> str:
-    """Shorten a recent path to what a user would type in the current folder."""
+    """Shorten a recent path to the form that a user would type in the current folder."""
     verb, words = _parted(path)
     folder = f"{Path.cwd()}/"
     return verb + words.removeprefix(folder) if words != folder else path
 
 
 def _whole(path: str) -> str:
-    """Return the absolute path if the file exists, otherwise the path unchanged."""
+    """Return the absolute path if the file exists; otherwise return the path unchanged."""
     verb, words = _parted(path)
     place, option, shapes = words.partition(INPUT)
     return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """Split a typed path into its prefix `watch ` ("" if absent) and the path."""
+    """Split a typed path into the prefix `watch ` ("" if absent) and the rest."""
     verb = "watch " * path.startswith("watch ")
     return verb, path.removeprefix(verb)
 
 
 def _is_there(words: str) -> bool:
-    """Return True if the file exists. Ignores a function or signature name and input shapes after its
-    path.
+    """Return True if the file in `words` exists. `words` may add a function or signature name and input
+    shapes to the path.
     """
     words = words.partition(INPUT)[0]
     try:
@@ -142,9 +137,7 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Put an environment at the front of the added environments. It replaces an environment with the same
-    name.
-    """
+    """Put an environment first in the user's environments. It replaces an environment with the same name."""
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 
@@ -171,22 +164,23 @@ def completed(typed: str) -> str | None:
 
 
 def completed_to_file(typed: str) -> str | None:
-    """Return the file whose name completes the typed text; None if the text is already complete."""
+    """Return the path of the first file that starts with the typed text; None if the text already names a
+    file.
+    """
     whole = completed(typed) if typed and not _is_there(typed) else None
     return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 
 def keep_command(line: str) -> Path | None:
-    """Save a copied command to a file as well, because a clipboard may not work over ssh.
-
-    Returns the file; None on failure.
+    """Save a copied command to a file, because a clipboard may not work over ssh. Return the file; None on
+    failure.
     """
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 
 
 def keep_fault(error: BaseException | None) -> str:
-    """Write a report about an error in the lab itself; return the message for the user."""
+    """Write a report about an internal error to a file; return the message for the user."""
     import tempfile
     import traceback
 
@@ -204,7 +198,7 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Return True the first time that the user opens the lab, and False afterwards."""
+    """Return True only when the user opens the lab for the first time."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():

@@ -24,7 +24,7 @@ PATIENCE_S = 60.0
 
 
 class Stoppable(Protocol):
-    """The interface of work on a fleet that the user can stop."""
+    """A measurement on a fleet that the user can stop."""
 
     async def run(self) -> object:
         """Run to completion."""
@@ -34,7 +34,9 @@ class Stoppable(Protocol):
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Open the fleet's nodes. Raises WorkerError, or InputError, for example if Dask is not installed."""
+    """Open the fleet's nodes. Raises WorkerError; raises InputError for invalid arguments or if Dask is not
+    installed.
+    """
     try:
         from tuilab.fleet.dask_grid import DaskGrid
     except ModuleNotFoundError as error:
@@ -53,9 +55,8 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: called with the activity of each node. say: called with each message about the history.
-
-        patience_s: seconds to wait for a node that can measure.
+        """progress: called with each node's activity. say: called with each message about the history.
+        patience_s: maximum seconds to wait for a node that can measure.
         """
         self._grid, self._patience_s = grid, patience_s
         self._progress, self._say = progress, say
@@ -72,18 +73,19 @@ class Fleet:
             self._say(words)
 
     def stop(self) -> None:
-        """Stop every node and keep the data."""
         self._stop.set()
 
     @property
     def stopped(self) -> bool:
-        """True after `stop`."""
+        """True once `stop` was called."""
         return self._stop.is_set()
 
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure the points of a sweep on the nodes. Raises WorkerError if no node can measure."""
+        """Measure the points of a sweep on the nodes; return the run's state and result. Raises WorkerError
+        if no node can measure.
+        """
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)
@@ -127,7 +129,7 @@ class Fleet:
         return work.failed
 
     async def _carry_out(self, work: Stoppable) -> None:
-        """Run the work until it finishes or is stopped."""
+        """Run the measurement until it finishes or is stopped."""
         running = asyncio.ensure_future(work.run())
         asked = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)

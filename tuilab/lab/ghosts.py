@@ -1,4 +1,4 @@
-"""Keeps earlier runs ("ghosts") that are drawn faintly under the current one."""
+"""Keeps earlier runs ("ghosts"), which are drawn faintly behind the current run."""
 
 from array import array
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ LEAST_GHOST = 5
 
 @dataclass
 class Ghosts:
-    """The earlier runs that can be drawn as ghosts."""
+    """The runs that can be drawn as ghosts."""
 
     kept: list[RunState] = field(default_factory=list)
     """Runs of this lab, latest first."""
@@ -20,12 +20,12 @@ class Ghosts:
     """Pinned runs in the history, latest first."""
 
     def keep(self, run: RunState) -> None:
-        """Keep a run that leaves the screen, unless it is a sweep or has few rounds."""
+        """Keep a run as a ghost, unless it is a sweep or has fewer than `LEAST_GHOST` rounds."""
         if run.rounds >= LEAST_GHOST and run.scenario is not None and run.sweep is None:
             self.kept = [ghost(run), *self.kept][:MOST_GHOSTS]
 
     def under(self, run: RunState) -> list[RunState]:
-        """Return the ghosts to draw under a run: runs of the same workload that are not sweeps, this lab's
+        """Return the ghosts to draw with a run: earlier runs of the same workload, without sweeps, this lab's
         runs first.
         """
         if run.scenario is None:
@@ -39,7 +39,7 @@ class Ghosts:
 
 
 def ghost(state: RunState) -> RunState:
-    """Reduce the run to the data for a plot, without placement, logs or single calls."""
+    """Return the run without the data that a plot does not need: placement, logs and single calls."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 

@@ -1,5 +1,5 @@
-"""Operations on saved runs for commands, scripts, and for pages that query the history while the screen stays
-responsive.
+"""Finds and changes saved runs, for commands, scripts and pages. A page's queries run in a thread, so that
+the screen stays responsive.
 """
 
 import sqlite3
@@ -49,7 +49,6 @@ PATIENCE_MS = 2_000
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
-"""Number of runs on one page of the list."""
 MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
@@ -68,13 +67,11 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Stopped(Exception):
-    """Raised if the user stopped an operation. The message describes what was completed before, if
-    anything.
-    """
+    """Raised if the user stopped an operation. The message describes the completed part, if any."""
 
 
 class CancellableProgress:
-    """The progress of a long operation, and a flag that stops it. Shared by the page and the operation's
+    """The progress of a long operation, with a flag that stops it. Shared by the page and the operation's
     thread.
 
     note: text shown after the progress.
@@ -85,21 +82,19 @@ class CancellableProgress:
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """Request a stop."""
         self._stop.set()
 
     @property
     def stopping(self) -> bool:
-        """True after a stop was requested."""
         return self._stop.is_set()
 
     def at(self, done: int, total: int = 0) -> None:
-        """Update the progress. Raises Stopped if a stop was requested."""
+        """Update the progress. Raises Stopped if the user requested a stop."""
         self.done, self.total = done, total
         self.check()
 
     def check(self) -> None:
-        """Raise Stopped if a stop was requested."""
+        """Raise Stopped if the user requested a stop."""
         if self.stopping:
             raise Stopped
 
@@ -121,35 +116,36 @@ class History:
 
     @property
     def messages(self) -> Sequence[str]:
-        """Messages about opening the history, for the user."""
+        """Messages for the user about problems with opening the history."""
         return self.store.messages
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """For each damaged run that has been read, a description of its unreadable part."""
+        """By run id: a description of the run's unreadable part, for each damaged run that was read."""
         return self.store.unread
 
     @property
     def takes_nothing(self) -> bool:
-        """True if the history cannot be written at the moment."""
+        """True if the history is currently not writable."""
         return self.store.unwritable is not None
 
     def runs(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[RunLine]:
-        """List the latest runs that contain each word of `search`. titles: preset titles to search
-        as well.
+        """Return the latest runs that contain each word of `search`.
+
+        titles: preset titles by name, to search as well.
         """
         return self.store.runs(search, limit, titles=titles)
 
     def entries(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[Entry]:
-        """List the latest runs, as `runs` does, with their parameters and summaries."""
+        """Return the latest runs, as `runs` does, with their parameters and summaries."""
         return browse.page(self.store, search, titles=titles, limit=limit)
 
     def find(self, start: str) -> RunLine:
-        """Find the run whose id starts with `start`; `last` is the newest. Raises InputError."""
+        """Return the run whose id starts with `start`; `last` means the newest run. Raises InputError."""
         if start == "last" and (line := self.store.last()):
             return line
         try:
@@ -177,7 +173,6 @@ class History:
         return document_of(format, self.store, line.run, claims_of(line.preset))
 
     def tag(self, runs: Iterable[str], put: Iterable[str] = (), take: Iterable[str] = ()) -> None:
-        """Add and remove tags of runs."""
         with self.store.at_once():
             for run in runs:
                 for tag in take:
@@ -186,7 +181,7 @@ class History:
                     self.store.tag(run, tag)
 
     def note(self, run: str, text: str) -> None:
-        """Replace the note of a run; an empty text removes the note."""
+        """Replace the note of a run. An empty text removes the note."""
         self.store.note(run, text.strip())
 
     def pin(self, runs: Iterable[str], kind: str) -> None:
@@ -200,12 +195,14 @@ class History:
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Restore a deleted run by its full id, or undo the last deletion; return the restored runs."""
+        """Restore the deleted run with that id, or for `last` the runs of the last deletion; return the
+        restored runs.
+        """
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Find the runs to delete: all that are older than `days`, and the oldest of the rest until the
-        remaining runs take at most `size` bytes.
+        """Return the runs to delete: all runs older than `days`, and the oldest other runs until the rest
+        takes at most `size` bytes.
         """
         return self.store.prune_candidates(days, size)
 
@@ -215,10 +212,11 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Open this history again in a way that lets deletions shrink the file at once, even on a full disk.
+        """Reopen this history so that deletions shrink the file at once, even on a full disk. Closes this
+        object.
 
-        Closes this object. say: called with the place of the temporary copy. Raises OSError if no other disk
-        has room for the copy.
+        say: called with the path of the temporary copy. Raises OSError if no other disk has room for the
+        copy.
         """
         file = self.store.unwritable or self.store.file
         if file is None:
@@ -231,9 +229,10 @@ class History:
     def clean_up(
         self, going: Callable[[int, int], bool] = lambda done, total: True, *, for_good: bool = False
     ) -> int:
-        """Remove runs deleted more than a week ago and free their space; return the number of runs.
+        """Permanently remove runs that were deleted more than a week ago, and free their space; return the
+        number of runs.
 
-        going: called with the number of runs removed and their total; returns False to stop. for_good: remove
+        going: called with the number of removed runs and the total; returns False to stop. for_good: remove
         all deleted runs.
         """
         gone = self.store.purge(going=going)
@@ -243,16 +242,16 @@ class History:
         return gone
 
     def save(self, start: str, file: Path) -> None:
-        """Write a run's events to `file`, for import or replay. Raises InputError and OSError."""
+        """Write a run's events to a file that can be imported or replayed. Raises InputError and OSError."""
         write_recording(file, self.store.events(self.find(start).run))
 
     def import_file(
         self, file: Path, at: Callable[[int, int], None] = lambda done, total: None
     ) -> dict[str, bool]:
-        """Import the runs in a recording and compute their results; return their ids, each with True if the
-        history gained from it.
+        """Import the runs of a recording and compute their results; return their ids, each with True if the
+        history changed.
 
-        at: called with the number of runs done and their total. Raises InputError.
+        at: called with the number of finished runs and the total. Raises InputError.
         """
         from tuilab.lab.results import work_out
 
@@ -263,10 +262,9 @@ class History:
         return runs
 
     def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
-        """Verify every event in the history, or in a damaged `file` that was set aside.
+        """Check every event in the history, or in the damaged `file` of an earlier history.
 
-        repair: recover the readable part; the part recovered from a file goes into this history. Raises
-        InputError.
+        repair: recover the readable part; data from `file` goes into this history. Raises InputError.
         """
         if self.store.file is None:
             raise InputError("tuilab history check", "in memory", "a history stored in a file")
@@ -294,7 +292,7 @@ class History:
             raise InputError(str(which), why, "a readable history") from None
 
     def _replaced(self, file: Path) -> Repaired:
-        """Repair the history's own file, which this process closes in the meantime."""
+        """Repair this history's own file, and close it in this process during the repair."""
         self.store.close()
         try:
             return recover(file)
@@ -304,10 +302,9 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return each machine's summary by preset, and the reason why some are missing ("" if all are
-        present).
+        """Return each machine's summary by preset, and the reason why some are missing; "" if none is.
 
-        at: called with the number of runs done and their total.
+        at: called with the number of finished runs and the total.
         """
         from tuilab.lab.machines import sum_up
 
@@ -316,9 +313,10 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Import runs that continued after their lab ended. stop: also end the runs that are still active.
+        """Import runs that continued after their lab had ended; return the runs found, None for a history in
+        memory.
 
-        Returns None if the history is in memory.
+        stop: also end the runs that are still active.
         """
         if self.store.file is None:
             return None
@@ -336,15 +334,14 @@ class History:
         return found
 
     def outcome(self, run: str) -> str:
-        """Return a sentence about an imported run whose lab had ended; "" if the run no longer exists."""
+        """Describe the result of a run that finished without its lab; "" if the run no longer exists."""
         line = self.store.line(run)
         return spool.outcome(self.store, line) if line is not None else ""
 
 
 class HistoryClient:
-    """Queries the history without blocking the screen: in a thread, with a new connection for each call.
-
-    Calls raise sqlite3.Error.
+    """Queries the history in a thread, with a new connection for each call, so that the screen stays
+    responsive. Calls raise sqlite3.Error.
     """
 
     def __init__(self, store: Store) -> None:
@@ -354,7 +351,7 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Run `call` in a thread and return its result. For a store in memory, runs it in the current
+        """Run `call` in a thread and return its result. For a store in memory, run it in the current
         thread.
         """
         if not self._store.has_second:
@@ -383,7 +380,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection. If a call is active, the call closes the connection when it ends."""
+        """Close the connection, or let an active call close it when the call ends."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:
@@ -393,7 +390,6 @@ class HistoryClient:
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """Return a message for the user about a store error."""
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
@@ -402,7 +398,7 @@ def trouble(error: sqlite3.Error) -> str:
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
-    """Yield the events. Raises Stopped once a stop has been requested."""
+    """Yield the events. Raises Stopped once the user has requested a stop."""
     for number, event in enumerate(events):
         if number % CHECK_EVERY == 0:
             going.check()
@@ -410,7 +406,7 @@ def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Eve
 
 
 def work_out(history: History, entry: Entry) -> Brief | None:
-    """Compute a run's summary from its events and save it; return None for a run that is too large."""
+    """Compute a run's summary from its events and save it; return None if the run is too large."""
     if entry.line.size > LARGEST_BRIEF:
         return None
     try:
@@ -426,7 +422,7 @@ def work_out(history: History, entry: Entry) -> Brief | None:
 
 
 def ghosts(history: History) -> list[RunState]:
-    """Return the latest pinned runs, to draw under other runs."""
+    """Return the latest pinned runs, to draw as ghosts."""
     lines = [entry.line for entry in browse.pinned(history.store)]
     states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
@@ -435,7 +431,9 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """Return the total number of runs, and the page that contains the cursor."""
+    """Return the size of the whole list, the page number, the page that contains the cursor, and the cursor's
+    position.
+    """
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
     number = place // PAGE
@@ -456,8 +454,10 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Compare these runs with the baseline among them, or else with the first run. Compare a single run with
-    its pinned baseline. Returns None if there is nothing to compare. Raises Stopped.
+    """Compare the runs with the baseline among them, else with the first run. Compare a single run with its
+    pinned baseline.
+
+    Returns the runs, and None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -487,18 +487,20 @@ def recordings(folder: Path) -> list[Path]:
         return []
 
 
-# Actions of the history page. Each returns a sentence about its effect, and may raise sqlite3.Error.
+# Actions of the history page. Each action returns a sentence about its effect, and may raise sqlite3.Error.
 
 
 def titled(entries: Sequence[Entry]) -> str:
-    """Name one run by title and time (`stft-small of 2026-01-05 10:00`), or several by number (`3 runs`)."""
+    """Describe one run by title and time (`stft-small of 2026-01-05 10:00`), or several by their number (`3
+    runs`).
+    """
     if len(entries) != 1:
         return plural(len(entries), "run")
     return f"{entries[0].name} of {when(entries[0].line.at)}"
 
 
 def tags_of(line: str) -> list[str]:
-    """Split typed text into tags, without duplicates, in the form in which the store keeps them."""
+    """Split typed text into distinct tags, in the store's notation."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
@@ -509,7 +511,7 @@ def common_tags(entries: Sequence[Entry]) -> list[str]:
 
 
 def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> str:
-    """Replace the tags that all of these runs have in common with the tags in `after`."""
+    """Replace the tags that all of these runs share with the tags in `after`."""
     before = common_tags(entries)
     put, take = ([t for t in one if t not in other] for one, other in ((after, before), (before, after)))
     history.tag((entry.run for entry in entries), put, take)
@@ -517,7 +519,6 @@ def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> s
 
 
 def write_note(history: History, entry: Entry, text: str) -> str:
-    """Save the note of a run; empty text removes it."""
     history.note(entry.run, text)
     return f"The note on {titled([entry])} is {'saved' if text.strip() else 'removed'}."
 
@@ -537,7 +538,7 @@ def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
 
 
 def delete(history: History, entries: Sequence[Entry]) -> str:
-    """Delete runs; they can be restored."""
+    """Delete runs, which `undo` can restore."""
     history.delete(entry.run for entry in entries)
     return f"Deleted: {titled(entries)}. {{history.undo}} undoes it."
 
@@ -549,8 +550,9 @@ def undo(history: History) -> str:
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete these runs, and permanently remove runs that were deleted long ago. If stopped, raises Stopped
-    after deleting these runs.
+    """Delete these runs, and permanently remove runs that were deleted more than a week ago.
+
+    Raises Stopped if the user stopped the removal; by then, these runs are deleted.
     """
 
     def on(done: int, total: int) -> bool:
@@ -568,7 +570,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe the effect of pruning: the number of runs, their size, and for how long they can be
+    """Describe what pruning would delete: the number of runs, their size, and for how long they can be
     restored.
     """
     if not found.runs:
@@ -581,7 +583,7 @@ def pruning(found: PruneCandidates) -> str:
 
 
 def take_in(history: History, file: Path, going: CancellableProgress) -> str:
-    """Import a recording. Raises Stopped, and the errors of `History.import_file`."""
+    """Import a recording and describe the result. Raises Stopped, and the errors of `History.import_file`."""
     before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
     try:
         return f"{name}: {imported(history.import_file(file, going.at))}"
@@ -591,7 +593,7 @@ def take_in(history: History, file: Path, going: CancellableProgress) -> str:
 
 
 def imported(runs: Mapping[str, bool]) -> str:
-    """Describe an import. runs: ids, each with True if the history gained from it."""
+    """Describe an import. runs: ids, each with True if the history changed."""
     known = [run[:8] for run, changed in runs.items() if not changed]
     if len(known) < len(runs):
         more = f", {len(known)} already in the history" if known else ""

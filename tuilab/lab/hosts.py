@@ -17,12 +17,10 @@ Level = Literal["info", "error"]
 
 @dataclass
 class Host:
-    """The state of a host, as its worker reports it."""
-
     name: str
     """The host's ssh name."""
     stage: str = "connecting"
-    """The current activity of its worker, in words."""
+    """The worker's current activity, described for the user."""
     machine: Machine | None = None
     """The host's machine; None until its worker is ready."""
     problem: str = ""
@@ -33,12 +31,11 @@ class Host:
 
 @dataclass
 class Hosts:
-    """All added hosts in order, without this machine."""
+    """All hosts that the user added, in order. Excludes this machine."""
 
     known: dict[str, Host] = field(default_factory=dict)
-    """Hosts by name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Messages that the user has not seen yet, with their severity."""
+    """Messages that the user has not seen, each with its severity."""
 
     def add(self, name: str, environment: str = "") -> bool:
         """Add a host; return False if it was already added. Raises InputError for an invalid name.
@@ -58,7 +55,7 @@ class Hosts:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machines of the hosts that are ready or have been ready."""
+        """Machines by host name, of the hosts whose worker has been ready."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
 
     @property
@@ -67,13 +64,13 @@ class Hosts:
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure these settings: all hosts, or only the environments on this
-        machine if the code is the user's own file.
+        """Return the hosts that can measure: all hosts, or only this machine's environments if `file` names
+        the user's own code.
         """
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Apply a worker's event; return the lines to write to the log."""
+        """Apply a worker's event; return the resulting log lines."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []
@@ -103,14 +100,14 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """Describe a host's state in one line."""
+    """Describe the state of a host in one line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
 
 
 def words(machine: Machine) -> str:
-    """Describe a host in a few words: its GPUs, or else its processor."""
+    """Describe a machine by its GPUs, or by its processor if it has none."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
@@ -118,15 +115,15 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return the extra stops (positions) of the device slider: one for each host, and one for all hosts
+    """Return the additional stops (positions) of the device slider: one for each host, and one for all hosts
     together.
     """
     return (*known, EVERYWHERE) if known else ()
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts that a stop of the slider selects, by their names in `Arm.host`. A stop without hosts
-    selects this machine.
+    """Return the hosts for a stop of the device slider, by their names in `Arm.host`. A stop that names no
+    host means this machine.
     """
     if stop == EVERYWHERE:
         return ("", *known)
@@ -134,8 +131,8 @@ def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the slider's stop for these hosts; "" for this machine alone, which has a stop for each
-    device.
+    """Return the device slider's stop for these hosts. "" for this machine alone, because its devices have
+    their own stops.
     """
     if tuple(hosts) == ("",):
         return ""
@@ -143,10 +140,11 @@ def stop_of_hosts(hosts: Sequence[str]) -> str:
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the hosts that the user typed, by their names in `Arm.host`; this machine if none was typed.
+    """Return the hosts that the user typed, by their names in `Arm.host`; this machine if the user typed
+    none.
 
-    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if that file
-    would be measured on another host.
+    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if another host
+    would have to measure that file.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -113,9 +113,8 @@ class Lab(RunController):
         self._say = say or _say
         self.saved = SavedRuns(self.state, self._say, store)
         self.diagnosis: DoctorReport | None = None
-        """The result of the last `doctor`."""
         self.devices = Devices()
-        """Device samples; empty until sampling starts."""
+        """Samples of this machine's devices; empty until sampling starts."""
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
         self._news = asyncio.Event()
@@ -182,7 +181,6 @@ class Lab(RunController):
         return self.saved.close()
 
     def kill_now(self) -> None:
-        """Kill the workers without waiting for their data."""
         self.runner.kill_now()
 
     @property
@@ -191,10 +189,11 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """Measure in another Python environment on this machine too (`NAME=PATH[,VARIABLE=VALUE…]`). The
-        environments take turns.
+        """Add a Python environment on this machine (`NAME=PATH[,VARIABLE=VALUE…]`) to the following
+        measurements.
 
-        Returns the environment's name and saves the definition. Raises InputError.
+        The environments take turns. Returns the environment's name and saves the definition. Raises
+        InputError.
         """
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
@@ -210,13 +209,11 @@ class Lab(RunController):
     # Changes
 
     def changed(self, change: Change) -> None:
-        """Notify every listener of a change that was not caused by an event, for example a choice of other
-        arms to draw.
-        """
+        """Notify every listener of a change without an event, such as a new choice of arms to draw."""
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event. At the end of a run, first adds the range of results from similar runs."""
+        """Apply a worker's event. At the end of a run, first add the range of results from similar runs."""
         if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
@@ -268,9 +265,8 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Turn the subject of a measurement into settings.
-
-        Raises InputError, or Unanswered if the user's code raises an error.
+        """Return the settings for the subject of a measurement. Raises InputError, or Unanswered if the
+        user's code raises an error.
         """
         if isinstance(what, Settings):
             return what
@@ -284,7 +280,7 @@ class Lab(RunController):
         opening: Opening = AS_IT_IS,
         heard: Callable[[Progress], None] | None = None,
     ) -> tuple[Preset, Own | None]:
-        """Find a subject's preset and, for the user's own code, its declaration and file.
+        """Return a subject's preset and, for the user's own code, its declaration and file.
 
         words: the subject as the user typed it. heard: called with the progress of loading a large model.
         Raises InputError, or Unanswered with the traceback of the user's code.
@@ -411,12 +407,12 @@ class Lab(RunController):
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    # Controls: requests are carried out soon after the call, and subscribers are then notified.
+    # Controls. They return before the request is carried out; subscribers are notified afterwards.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
-        """Measure the current settings instead of the active run; return False if no preset is chosen.
+        """Measure the current settings in place of the active run; return False if no preset is chosen.
 
-        A finished run of the same settings that missed its target precision is resumed.
+        If a finished run of the same settings missed its target precision, continue that run.
         """
         further = self.state.further(budget) if sweep is None else None
         if further is not None and not self.saved.go_on(further):
@@ -442,18 +438,17 @@ class Lab(RunController):
             self.set(settings.as_declared)
 
     def next_budget(self) -> None:
-        """Switch to the next budget."""
         self.state.budget = BUDGETS[(BUDGETS.index(self.state.budget) + 1) % len(BUDGETS)]
 
     def open(self, preset: Preset) -> None:
-        """Apply a preset, and measure it if live sliders are on."""
+        """Apply a preset. With live sliders, also measure it."""
         self.state.choose(preset)
         self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
         """Apply a preset without measuring it, and clear the screen.
 
-        sizes: values for its parameters, adjusted to their limits.
+        sizes: parameter values, adjusted to the preset's limits.
         """
         self.stop()
         self.state.put_away()
@@ -467,7 +462,7 @@ class Lab(RunController):
         self.state.presets.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
-        """Hide all verdicts while a user guesses, or show them again."""
+        """Hide all verdicts while the user guesses, or show them again."""
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
@@ -498,9 +493,10 @@ class Lab(RunController):
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
-        """Find out why TensorFlow sees no GPU on this machine; keep the report. Takes at most 30 s.
+        """Find out why TensorFlow sees no GPU on this machine; save and return the report.
 
-        wait: called in another thread with the extra seconds while the driver compiles kernels.
+        Takes at most 30 s. wait: called in another thread with the number of extra seconds while the driver
+        compiles kernels.
         """
         from tuilab.doctor.examine import examine
 
@@ -518,7 +514,7 @@ class Lab(RunController):
         return replay
 
     async def show_pinned(self) -> None:
-        """Draw pinned runs of the same workload under the current run."""
+        """Draw pinned runs of the same workload as ghosts."""
         try:
             if await self.saved.load_pinned():
                 self.changed(Change.LOOK)

@@ -1,4 +1,4 @@
-"""Computes machine summaries for new runs in the history."""
+"""Computes the machine summaries of new runs in the history."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +16,9 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Summarize the machines of every run without a summary. at: called with the number of runs done and
-    their total.
+    """Compute the machine summary of every run that has none; return why some could not be saved, or "".
 
-    Returns why some summaries could not be saved, or "".
+    at: called with the number of finished runs and the total.
     """
     try:
         runs = unsummed(store)
@@ -46,20 +45,19 @@ def _claims() -> dict[str, Sequence[Claim]]:
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The results of one machine for one preset."""
+    """A machine's results for one preset."""
 
     preset: str
     differing: str
     """The parameter values that distinguish these runs from the preset's other runs."""
     row: Row
     disagreements: tuple[str, ...]
-    """Claims on which the preset's machines disagree."""
+    """Claims for which the preset's machines have different verdicts."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Load all lines, and the reason why some are missing ("" if all are present).
-
-    This takes long if there are new runs.
+    """Return all lines, and the reason why some are missing; "" if none is. Takes long if there are new
+    runs.
     """
     own = store.again().draft()
     try:
@@ -81,8 +79,8 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe the claims on which the machine disagrees with others, any disturbance, the versions that
-    differ, the devices and the run.
+    """Describe the machine's disputed claims, any disturbance, the software versions that differ, the devices
+    and the run.
     """
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""

@@ -1,4 +1,4 @@
-"""Saves each preset's verdict mark, per machine."""
+"""Saves the mark of each preset's verdict, per machine."""
 
 import json
 from pathlib import Path
@@ -11,16 +11,14 @@ WORDS = get_args(VerdictWord)
 
 
 def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
-    """Return the verdict of each preset measured on a machine, given the machine's key; {} if the file is
-    unreadable.
+    """Return the saved verdicts of a machine, by preset; {} if the file is unreadable. machine: the machine's
+    key.
     """
     return _all(folder).get(machine, {})
 
 
 def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
-    """Replace the machine's saved verdicts. If the file cannot be written, the verdicts last only until the
-    lab ends.
-    """
+    """Replace the machine's saved verdicts. Does nothing if the file cannot be written."""
     write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
 
 

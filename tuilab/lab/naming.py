@@ -19,10 +19,10 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Prefix that the user types before a program's path to run and watch the program."""
+"""Prefix that the user types before a program's path to watch the program."""
 CHECK = "check "
-"""Prefix that the user types before a file's path to check the file as an article, even if it is also a
-program or a preset.
+"""Prefix that the user types before a path to check the file as an article, even if it is also a program or a
+preset.
 """
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
@@ -62,7 +62,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return True if the folder holds a SavedModel, or if the user typed it with a slash."""
+    """Return True if the folder holds a SavedModel, or if the user typed the path with a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())
@@ -101,7 +101,9 @@ def _model(words: str) -> Model:
 
 
 def refuse(words: str, subject: Subject) -> InputError:
-    """Return the error for a subject that is not a preset: what the subject is, and what to type instead."""
+    """Return the error for a subject that is not a preset. It names the kind of subject, and what to type
+    instead.
+    """
     if isinstance(subject, Script):
         named = ", ".join(f"{words}:{function}" for function in list(functions(words))[:MOST_NAMES])
         ways = [f"one of its functions ({named})"] * bool(named)
@@ -120,9 +122,9 @@ def refuse(words: str, subject: Subject) -> InputError:
 
 
 def functions(name: str) -> dict[str, str]:
-    """Return a file's public functions with their descriptions, without running the file.
+    """Return the descriptions of a file's public functions, by name, without running the file.
 
-    Functions that need arguments come last, with their arguments' names. Raises InputError.
+    Functions that need arguments come last, with the names of their arguments. Raises InputError.
     """
     module = _module(name, expanded(name))
     ready: dict[str, str] = {}
@@ -139,8 +141,7 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return True if running the file would do more than define and import things. Does not run the file.
-
+    """Return True if running the file would do more than define and import names. Does not run the file.
     Raises InputError.
     """
     silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
@@ -164,7 +165,7 @@ def _module(name: str, place: Path) -> ast.Module:
 
 
 def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module defines; None if they cannot be known without running the module."""
+    """Return the names that a module defines; None if only running the module could reveal them."""
     names: set[str] = set()
     waiting: list[ast.AST] = [module]
     while waiting:

@@ -12,14 +12,14 @@ class Offer(NamedTuple):
     """One row of a list."""
 
     key: str
-    """The value that is returned if the user chooses the row."""
+    """The value that the list returns if the user chooses this row."""
     label: str
     detail: str = ""
     """A short description of the choice."""
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:
-    """Return a row for each preset with title and description; its key is the preset's index."""
+    """Return a row for each preset with its title and description. The key is the preset's index."""
     out = []
     for index, preset in enumerate(presets):
         settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())

@@ -1,4 +1,4 @@
-"""Classifies typed paths, and reads documents using the names in the installed TensorFlow."""
+"""Classifies typed paths, and checks documents against the names in the installed TensorFlow."""
 
 import asyncio
 import sys
@@ -22,11 +22,11 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of bytes at the start of a file that are checked to find out whether the file is text."""
+"""Number of bytes at the start of a file that are read to find out whether the file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
-    """Split `mine.py:step --input a=float32[32,64]` into the name and its inputs. Raises InputError."""
+    """Split `mine.py:step --input a=float32[32,64]` into the name and its input shapes. Raises InputError."""
     name, *shapes = words.split(INPUT)
     return name, Opening(inputs=checked([parse(shape) for shape in shapes]))
 
@@ -48,10 +48,10 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return the possible uses of a Python file, best guess first; [] if only one is possible.
+    """Return the possible uses of a Python file, the most likely first; [] if only one is possible.
 
-    The file is offered as a program to watch if running it does something, as functions to measure if it
-    defines any, and as code to check if it has timings or findings.
+    The uses: a program to watch if running it has an effect, functions to measure if it defines any, and code
+    to check if it has timings or findings.
     """
     out = [Offer(WATCH + words, "run and watch it", "shows where its steps spend time")] * does_something(
         words
@@ -69,9 +69,9 @@ class _Nothing(msgspec.Struct):
 
 
 def read_document(path: str, say: Callable[[str], None], preview: bool = True) -> DocumentReport:
-    """Read a document; `-` means standard input. say: called with progress. Raises InputError.
+    """Check a document; `-` means standard input. Raises InputError.
 
-    preview: include claims from its prose.
+    say: called with progress. preview: include claims from the document's prose.
     """
     api = names_of_tensorflow(say)
     source: bytes | str = read_stdin() if path == STDIN else path
@@ -79,7 +79,6 @@ def read_document(path: str, say: Callable[[str], None], preview: bool = True) -
 
 
 def read_stdin() -> bytes:
-    """Read and return standard input. Raises InputError if it is empty."""
     data = sys.stdin.buffer.read()
     if not data.strip():
         raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
@@ -89,14 +88,16 @@ def read_stdin() -> bytes:
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
     """Return the names in the installed TensorFlow, or None if they are unknown.
 
-    learn: if they are unknown, ask a worker once.
+    learn: if they are unknown, start a worker to list them.
     """
     api = tables.for_installed()
     return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:
-    """Ask a worker for the names in its TensorFlow and save them; without a worker, do nothing."""
+    """Start a worker to list the names in its TensorFlow, and save them; return None if no worker is
+    available.
+    """
     version = tables.installed_version()
     if not version:
         say("TensorFlow is not installed, so its names are not checked")
@@ -117,5 +118,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """Return the names in the lab's TensorFlow, as reported by a worker. Raises WorkerError."""
+    """Return the names in the lab's TensorFlow, as listed by a worker. Raises WorkerError."""
     return await lab.questions.ask("api-table", _Nothing(), ApiTable)

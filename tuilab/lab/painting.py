@@ -1,4 +1,4 @@
-"""Gives the screen time to paint, and computes long summaries in a thread."""
+"""Gives the screen time to paint, and summarizes long runs in a thread."""
 
 from collections.abc import Callable
 
@@ -9,12 +9,10 @@ from tuilab.model.requests import Painted
 
 
 class Painting:
-    """Makes the worker wait until the screen has painted, and holds events back while a summary is
-    computed.
-    """
+    """Makes the worker wait until the screen has painted, and queues events while a summary is computed."""
 
     def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
-        """send: sends a request to the worker."""
+        """send: sends the acknowledgement to the worker."""
         self._state, self._send = state, send
         self._held: list[tuple[Callable[[Event], None], Event]] = []
 
@@ -29,16 +27,15 @@ class Painting:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """Queue an event until the active summary is done, and then pass it to `take`.
-
-        Returns False if no summary is active.
+        """Queue an event, to be passed to `take` after the active summary; return False if no summary is
+        active.
         """
         if self._state.summing:
             self._held.append((take, event))
         return self._state.summing
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread. Meanwhile, the events and the worker wait.
+        """Summarize a long run in a thread, while events are queued and the worker waits.
 
         then: called before the queued events are applied.
         """

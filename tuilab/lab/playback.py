@@ -1,4 +1,4 @@
-"""Controls the replay of a recorded run, which takes the place of a live run."""
+"""Replays a recorded run in place of a live run."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tuilab.model.events import Event, Finished
 
 
 class Playback:
-    """Plays one recorded run at a time into the state."""
+    """Replays one recorded run at a time into the lab's state."""
 
     def __init__(
         self, state: LabState, show: Callable[[Event], None], told: Callable[[Change], None]
@@ -18,12 +18,12 @@ class Playback:
         """show: applies an event that did not come from the worker. told: notifies listeners."""
         self._state, self._show, self._told = state, show, told
         self.replay: Replay | None = None
-        """The replay and its controls; None once another run has replaced it on the screen."""
+        """The active replay; None once another run has replaced it on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._warned = False
 
     def begin(self, replay: Replay) -> None:
-        """Show a recorded run instead of the current run, which has been stopped."""
+        """Start to replay a run. The current run must have been stopped."""
         started = replay.started
         if started is None:
             return
@@ -45,7 +45,7 @@ class Playback:
         )
 
     def command(self, do: Callable[[Replay], None]) -> bool:
-        """Carry out a command on the replay (pause, step, seek, speed); return False if there is no
+        """Apply a player command (pause, step, seek, speed) to the replay; return False if there is no
         replay.
         """
         if self.replay is None:
@@ -55,14 +55,14 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return True if the user must confirm that a measurement may replace the replay."""
+        """Return True if the user must first confirm that a measurement may replace the replay."""
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared
 
     def to_the_end(self) -> bool:
-        """Show the rest of a stopped run, so that the run can be continued; return False if there is no such
-        replay.
+        """Show the rest of a recorded run that had been stopped, so that it can be continued; return False if
+        there is no such replay.
         """
         replay = self.replay
         if replay is None or not replay.stopped or replay.over:
@@ -70,7 +70,6 @@ class Playback:
         return self.command(lambda shown: shown.seek(shown.rounds))
 
     def end(self) -> bool:
-        """End the replay; return False if there is no replay."""
         playing, self._playing, self.replay = self._playing, None, None
         if playing is None:
             return False
@@ -81,6 +80,6 @@ class Playback:
         return True
 
     def close(self) -> None:
-        """Stop the playback for good."""
+        """Stop the replay permanently."""
         if self._playing is not None:
             self._playing.cancel()

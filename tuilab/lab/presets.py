@@ -17,10 +17,10 @@ from tuilab.model.subject import NamedPreset, PresetFile, Subject
 
 @dataclass
 class Presets:
-    """The presets that a lab lists."""
+    """The presets that a lab offers."""
 
     all: tuple[Preset, ...] = ()
-    """The documents' presets, followed by the user's, in the order of the list."""
+    """The presets of the documents, then the user's own presets, in display order."""
     listed: frozenset[str] = frozenset()
     """Names of the presets that the command line also knows. Excludes presets that were opened only in this
     lab.
@@ -31,12 +31,10 @@ class Presets:
     """The user's own code, by preset name."""
 
     def load(self, found: Catalogue) -> None:
-        """List the presets in a catalogue."""
         self.all, self.problems = found.presets, found.problems
         self.listed = frozenset(preset.name for preset in self.all)
 
     def find(self, name: str) -> Preset | None:
-        """Return the preset with that name, or None."""
         return next((preset for preset in self.all if preset.name == name), None)
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
@@ -47,13 +45,12 @@ class Presets:
         self.all = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def settings(self, preset: Preset) -> Settings:
-        """Return the settings of a preset as declared."""
+        """Return the settings that measure a preset as declared."""
         return Settings.of(preset, self.own.get(preset.name))
 
     def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
-        """Return the original values of that preset, else the workload's defaults.
-
-        Returns None if both are unknown.
+        """Return the default parameter values of that preset, else of the workload; None if both are
+        unknown.
         """
         preset = self.find(name)
         try:
@@ -70,9 +67,9 @@ def find_preset(words: str) -> Preset:
 
 
 def preset_of(words: str, subject: Subject) -> Preset:
-    """Return the preset of a subject. Raises InputError for other kinds of subjects.
+    """Return the preset that the words name. Raises InputError for any other subject.
 
-    words: the subject as the user typed it.
+    words: as the user typed them.
     """
     match subject:
         case NamedPreset(name):
@@ -83,7 +80,6 @@ def preset_of(words: str, subject: Subject) -> Preset:
 
 
 def _read(path: str) -> Preset:
-    """Read a preset file. Raises an InputError that describes the file's problem."""
     read = read_file(expanded(path))
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))
@@ -91,7 +87,7 @@ def _read(path: str) -> Preset:
 
 
 def claims_of(name: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset, given its name; none if the preset no longer exists."""
+    """Return the claims of a preset, given its name; () if the preset no longer exists."""
     try:
         return catalogue.load().find(name).claims
     except InputError:

@@ -1,7 +1,8 @@
-"""Proves a finding: measures the same mistake with the document's op and shape, and shows how far off
-the document's figure is.
+"""Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
+document's figure is.
 
-Measures the recognised preset with one of the lab's workloads; never runs the document's code.
+Measures a preset that was recognised in the document, with one of the lab's workloads. Never runs the
+document's code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +40,7 @@ _BEST: dict[Pattern, tuple[str, ...]] = {
     "host map": ("training",),
     "first call": ("training",),
 }
-# Variants that a pattern needs, if the workload has them.
+# Variants that a pattern requires, for workloads that have variants.
 _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "start": ("serial",),
     "first call": ("serial", "plain"),
@@ -55,11 +56,10 @@ _ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, the pattern of its mistake, and the preset that shows this pattern; None if no preset was
-    found.
+    """A finding, the pattern of its mistake, and the preset that shows this pattern; None if no preset does.
 
-    less: in words, how the preset was made smaller than the document's code. calls: number of calls in the
-    document's figure, including the first; None if unknown.
+    less: describes how the preset was made smaller than the document's code. calls: number of calls in the
+    document's figure, including the first call; None if unknown.
     """
 
     finding: Finding
@@ -75,7 +75,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """Code of the finding."""
     line: int
-    """Line in the document, from 1."""
+    """Line number in the document, starting at 1."""
     preset: str
     """The measured preset; "" if nothing was measured."""
     said_s: float | None
@@ -83,15 +83,15 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     true_s: float | None
     """Actual seconds per call; None if not measured."""
     factor: float | None
-    """The larger of the two times divided by the smaller."""
+    """The larger of `said_s` and `true_s`, divided by the smaller; None if either is unknown."""
     sentence: str
-    """The result in words."""
+    """The result, described for the user."""
     run: str = ""
     """Id of the run in the history."""
 
 
 def proofs(report: DocumentReport) -> Iterator[Proof]:
-    """Yield each finding whose pattern can be measured, with the preset to measure."""
+    """Yield each finding whose mistake can be measured, with the preset to measure."""
     for example in report.examples:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
@@ -103,8 +103,8 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """Return the recognised preset that shows the pattern and is closest to the finding in the document.
 
-    Also returns how the preset was made smaller than the document's code, and how many steps a call in the
-    document runs.
+    Also returns how the preset was made smaller than the document's code, and the number of steps per call in
+    the document.
     """
     best = _BEST.get(pattern, ())
 
@@ -149,7 +149,7 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each pattern once, and return a result for each of its findings. Raises WorkerError.
+    """Measure each pattern once; return a result for each of its findings. Raises WorkerError.
 
     told: called with each result. Without a GPU, measures on the CPU, even if the document uses only a GPU.
     """
@@ -179,8 +179,8 @@ async def prove(
 
 
 def _on_cpu(preset: Preset) -> Preset:
-    """Return the preset, with CPU arms if it has only GPU arms. On a CPU the times differ, but the mistake is
-    the same.
+    """Return the preset; if all its arms are on a GPU, move them to the CPU. The times then differ, but the
+    mistake is the same.
     """
     if "CPU" in preset.arms.devices:
         return preset
@@ -195,8 +195,8 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run proves about a finding, from the GPU's times if a GPU took part, else from the
-    CPU's.
+    """Return what a run proves about a finding. Uses the times on a GPU if the run has a GPU, else those on
+    the CPU.
     """
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
@@ -230,7 +230,9 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Return the seconds until a call returns: all of its work on a CPU, only the host's part on a GPU."""
+    """Return the seconds until a call returns: on a CPU after all of its work, on a GPU after the host's
+    part.
+    """
     arm = arms[0]
     true = arm.median_s or 0.0
     if family(arm.device or "") != "GPU":
@@ -262,7 +264,9 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Return the time per call of a figure that includes the first call, and the time of a later call."""
+    """Return the mean time per call of a figure that includes the first call, and the time of a later
+    call.
+    """
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
@@ -286,7 +290,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step whose input comes from a mapped function with a step that does the function's work
+    """Compare a step whose input comes from a mapped function with a step that does this function's work
     itself.
     """
     by_variant = {arm.variant: arm for arm in arms}

@@ -1,4 +1,4 @@
-"""Sends questions to the worker and receives the answers. Runs are requested elsewhere."""
+"""Sends questions to the worker and receives the answers. Other modules request runs."""
 
 import asyncio
 import uuid
@@ -17,7 +17,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Unanswered(WorkerError):
-    """Raised if the worker could not answer; the message gives the reason."""
+    """Raised if the worker could not answer. The message gives the reason."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
@@ -43,7 +43,9 @@ class Questions:
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body], *, idle: bool = False) -> Body:
-        """Return the last answer to a question, once the worker is free. Raises the errors of `answers`."""
+        """Send a question and return its last answer. Waits while the worker is busy. Raises the errors of
+        `answers`.
+        """
         answers = [each async for each in self.answers(kind, body, idle=idle)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
@@ -51,10 +53,10 @@ class Questions:
             raise Unanswered(f"the worker's answer is invalid: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct, *, idle: bool = False) -> AsyncIterator[Answer]:
-        """Yield each answer to a question.
+        """Send a question and yield each answer. Raises RefusedInput for an invalid question, and Unanswered
+        for any other failure.
 
-        Raises RefusedInput for an invalid question, and Unanswered for any other failure. idle: the next
-        request interrupts the question, which is then refused.
+        idle: the next request interrupts the question, which then raises RefusedInput.
         """
         raw = msgspec.Raw(msgspec.json.encode(body))
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)
@@ -98,7 +100,7 @@ class Questions:
         return event.declaration
 
     def receive(self, event: Event) -> None:
-        """Handle an event."""
+        """Match an event to the pending questions."""
         if isinstance(event, Answer | Declared | Refused):
             waiting = self._open.get(event.request)
             if waiting is not None:

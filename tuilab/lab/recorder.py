@@ -1,4 +1,4 @@
-"""Saves every run while it is measured. If the store fails, reports that once."""
+"""Saves every run while it is measured. Reports a failure of the store once."""
 
 import asyncio
 import contextlib
@@ -51,13 +51,13 @@ class RunRecorder:
         self._displaced: set[str] = set()
         self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
-        """Messages to show at startup."""
+        """Messages about the history that are shown at startup."""
         self.spool = self._find_unattended()
-        """Folder in which workers keep a run until it is in the history; "" if there is none."""
+        """Folder in which workers save a run until it is in the history; "" if there is none."""
 
     def _find_unattended(self) -> str:
-        """Import runs that workers finished after their lab had ended. Returns the folder in which workers
-        save such runs.
+        """Import runs that finished after their lab had ended; return the folder in which workers save such
+        runs.
         """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
@@ -88,7 +88,9 @@ class RunRecorder:
         return place
 
     def _collect(self, data: Path, place: str) -> spool.Found:
-        """Import runs that finished without a lab, with their answers; note runs that still continue."""
+        """Import runs that finished without a lab, with their answers, and record the runs that still
+        continue.
+        """
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
@@ -96,7 +98,7 @@ class RunRecorder:
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
-        """Check again for the end of background runs until none is left."""
+        """Check for the end of background runs until none is left."""
         # A command has no event loop and does not wait for background runs.
         with contextlib.suppress(RuntimeError):
             if self._state.background and not self._closed:
@@ -139,7 +141,7 @@ class RunRecorder:
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
-            # By now, a worker that uses this folder has created its file. A remote worker cannot use the
+            # A local worker has created its file in this folder by now. A remote worker cannot use the
             # folder.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
@@ -154,8 +156,8 @@ class RunRecorder:
     def alike(self, run: RunState) -> RunsAlike | None:
         """Return the range of the medians of this run and earlier similar runs on this machine.
 
-        Returns None if there is no similar run, for a sweep, and for the user's code, which may change from
-        run to run.
+        Returns None if there is no similar run, for a sweep, and for the user's code, because it may change
+        between runs.
         """
         line = brief(run)
         arm = next((arm.arm.id for arm in measured(run, 0) if name_of(arm, 0) == line.fastest), "")
@@ -183,12 +185,12 @@ class RunRecorder:
         return result
 
     def go_on(self, run: str) -> None:
-        """Continue a run that is already in the store. Raises sqlite3.Error."""
+        """Append the following events to a run that is already in the store. Raises sqlite3.Error."""
         self._recorder.continue_run(run)
 
     @property
     def unkept(self) -> str:
-        """Why a run is not in the history, and where its data is; "" if every run has been saved."""
+        """Why a run is not in the history, and the place of its data; "" if every run has been saved."""
         runs = self._recorder.pending if self._recorder.problem else [*self._displaced]
         if not runs:
             return ""
@@ -201,7 +203,7 @@ class RunRecorder:
         return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report it if the store stops or resumes accepting data. While it accepts none, retry every
+        """Report it once if the store stops or resumes accepting data. While it accepts none, retry every
         second.
         """
         recorder = self._recorder
@@ -219,7 +221,7 @@ class RunRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        """Delete the file of a finished run that is now in the history."""
+        """Delete the worker's file of a finished run that is now in the history."""
         if self.store.file is None:
             return
         for run in [run for run in self._spooled if self._recorder.has_all(run)]:
@@ -235,7 +237,7 @@ class RunRecorder:
 
     @property
     def in_no_history(self) -> bool:
-        """True if a run is only in memory, or in a file that has not been imported yet."""
+        """True if the data of a run is only in memory, or in a file that has not been imported."""
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
@@ -244,11 +246,11 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the current file has appeared to be damaged before."""
+        """True if the store's current file has appeared damaged before."""
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Continue after apparent damage: with the same store if it is intact, else with a new one. Returns
+        """Continue after apparent damage, with the same store if it is intact, else with a new store. Return
         False if neither is possible.
         """
         done = self._recorder.recreate()

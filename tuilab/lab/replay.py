@@ -1,4 +1,4 @@
-"""Plays recorded runs from the history or a file as if live; the screen labels them as recordings."""
+"""Plays recorded runs from the history or from a file at their original pace."""
 
 import asyncio
 import sqlite3
@@ -21,10 +21,10 @@ MOST = 200
 RUN = "run:"
 """Prefix of a saved run's id in place of a path."""
 LONGEST_S = 0.25
-"""Maximum seconds between two events at normal speed; longer pauses are shortened."""
+"""Maximum seconds between two events at normal speed. Longer pauses are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""Seconds between checks of whether the next events may be delivered."""
+"""Seconds between checks whether the screen is ready for the next events."""
 
 
 def label(started: RunStarted) -> str:
@@ -35,8 +35,8 @@ def label(started: RunStarted) -> str:
 class Replay:
     """A recorded run with player controls: pause, step, seek, speed.
 
-    Positions are numbers of rounds: at 0 the run is prepared, at `rounds` it has ended. Rounds stay packed
-    until they are shown; a seek shows many at once.
+    A position is the number of rounds shown. At 0 the run is prepared; at `rounds` it has ended. Rounds stay
+    packed until they are shown, and a seek shows many at once.
     """
 
     def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
@@ -58,23 +58,19 @@ class Replay:
         self._goal: int | None = None
         self._turned = asyncio.Event()
         self.paused = False
-        """True while the replay is paused."""
         self.speed = 1.0
-        """Speed relative to the original."""
+        """Playback speed, as a multiple of the original speed."""
 
     @property
     def started(self) -> RunStarted | None:
-        """The run's start event; None if the recording does not contain it."""
         return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
     def rounds(self) -> int:
-        """Number of recorded rounds."""
         return self._rounds[-1]
 
     @property
     def round(self) -> int:
-        """Number of rounds shown."""
         at = self._at if self._goal is None else self._goal
         index = self._part(at)
         part, within = self._parts[index], at - self._steps[index]
@@ -85,17 +81,19 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        """True after everything has been shown."""
+        """True once everything has been shown."""
         return (self._at if self._goal is None else self._goal) == self._steps[-1]
 
     @property
     def continues(self) -> bool:
-        """True if the screen shows all of a saved run that had been stopped. Such a run can be continued."""
+        """True if the screen shows all of a saved run that had been stopped. The user can continue such a
+        run.
+        """
         return self._at == self._steps[-1] and self.stopped
 
     @property
     def stopped(self) -> bool:
-        """True if the run is in the history and had been stopped."""
+        """True if the history contains the run, and the run had been stopped."""
         ends = [part.status for part in self._parts if isinstance(part, Finished)]
         return self._saved and ends[-1:] == ["cancelled"]
 
@@ -146,8 +144,8 @@ class Replay:
         take: Callable[[Rounds], None] | None = None,
         goal: int = 0,
     ) -> bool:
-        """Deliver the next event, or all rounds of a part that ends before the goal; return True
-        for rounds.
+        """Deliver the next event, or all rounds of a part that ends before the goal; return True if rounds
+        were delivered.
         """
         index = self._part(self._at)
         part, end = self._parts[index], self._steps[index + 1]
@@ -168,8 +166,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable part has fewer steps than expected, because a single log line takes the place of
-            # its rounds.
+            # An unreadable part has fewer steps than expected, because one log line replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 
@@ -189,7 +186,7 @@ class Replay:
         return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
-        """Pause or continue; at the end, restart the replay."""
+        """Pause or continue. At the end, restart the replay."""
         if self.over:
             self.seek(0)
             self.paused = False
@@ -203,7 +200,7 @@ class Replay:
         self.seek(self.round + by)
 
     def seek(self, round: int) -> None:
-        """Move to that round, within the range; the last round ends the run."""
+        """Move to that round, clamped to the recorded rounds; the last round ends the run."""
         if round >= self.rounds:
             self._goal = self._steps[-1]
         elif round > 0:
@@ -213,7 +210,7 @@ class Replay:
                 within += sum(before < within for before, _ in part.lines)
             self._goal = self._steps[index] + within
         else:
-            # At 0 the run is prepared: everything before its first round is shown.
+            # At position 0 the run is prepared: show everything before its first round.
             self._goal = self._steps[bisect_right(self._rounds, 0) - 1]
         self._turned.set()
 
@@ -233,7 +230,7 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """Return the latest saved runs, newest first. `load` accepts the key of each."""
+    """Return the latest saved runs, newest first. `load` accepts the key of each row."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
@@ -250,7 +247,7 @@ def recorded(store: Store) -> list[Offer]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """Load a saved run (`run:ID`), or the first run in a file, for playing. Raises InputError."""
+    """Return a replay of a saved run (`run:ID`), or of the first run in a file. Raises InputError."""
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:

@@ -1,5 +1,7 @@
-"""Provides the results of earlier runs. A result is computed once, saved with its run, and computed again if
-anything that it depends on has changed.
+"""Provides the results of saved runs.
+
+A result is computed once and saved with its run. It is computed again if its inputs or the analysis code have
+changed.
 """
 
 import hashlib
@@ -25,8 +27,8 @@ from tuilab.report.formats import FORMATS
 from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
-"""Maximum size of a saved result, in bytes; a result with very many placement rows is computed again each
-time.
+"""Maximum size of a saved result, in bytes. A result with very many placement rows exceeds it and is computed
+each time.
 """
 
 _decoder = msgspec.json.Decoder(RunResult)
@@ -36,14 +38,14 @@ DRAWN = ("html", "csv")
 
 @cache
 def _analysis() -> str:
-    """Return a short hash of the code that computes results."""
+    """Return a short hash of the source code that computes results."""
     files = sorted([*(HOME / "analysis").glob("*.py"), HOME / "model" / "result.py"])
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((__version__, seen)).encode()).hexdigest()[:16]
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """Return a key for everything on which a result depends: the number of events, the claims, the analysis
+    """Return a key for everything that determines a result: the number of events, the claims, the analysis
     code.
     """
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
@@ -51,7 +53,7 @@ def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
 
 
 def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState, result: RunResult) -> None:
-    """Save a run's result and the summaries of its machines, if the store is writable."""
+    """Save a run's result and its machines' summaries, if the store is writable."""
     try:
         data = msgspec.json.encode(result)
         if len(data) <= LARGEST:
@@ -63,7 +65,7 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
 
 
 def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
-    """Compute and save the answer, summary and result of a run that no lab watched."""
+    """Compute and save the answer, summary and result of a run that finished without a lab."""
     state = store.state(run)
     try:
         result = summarise(state, claims)
@@ -76,10 +78,10 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
 def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
-    """Compute the result of a run that continued without its lab; return the run's line for a list, or None
-    if the run no longer exists.
+    """Compute the result of a run that continued without its lab, and tag the run `UNATTENDED` if it
+    finished.
 
-    A run that finished gets the tag `UNATTENDED`.
+    Returns the run's entry in the list of runs; None if the run no longer exists.
     """
     line = store.line(run)
     if line is None:
@@ -128,7 +130,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result in a form for sharing, which names the user's file without its folders."""
+    """Return the result with the user's file named without its folders, for sharing."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

@@ -1,4 +1,4 @@
-"""Resumes a run: finds what is missing, and whether it can be measured here."""
+"""Resumes a run: finds the missing measurements, and checks that this machine can make them."""
 
 import math
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""Properties of a machine that must be the same, because figures from different machines cannot
-be combined.
+"""Properties of a machine that must be unchanged, because figures from different machines cannot be
+combined.
 """
 MOST_FURTHER = 20
-"""Maximum number of processes to add at once."""
+"""Maximum number of processes to add when a run is continued."""
 
 
 def request(state: RunState) -> Measure:
@@ -51,7 +51,7 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # Include the other arms of the host, and of hosts that take turns with it, because their rounds are
+    # Include the host's other arms, and those of hosts that take turns with it, because their rounds are
     # paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
@@ -152,7 +152,7 @@ def describe_rest(
 
 
 def check_code(state: RunState) -> None:
-    """Raise InputError if the user's file is missing or has changed since the run started."""
+    """Raise InputError if the user's file is missing, or has changed since the run started."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return

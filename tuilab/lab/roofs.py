@@ -1,5 +1,5 @@
-"""Manages the roofs (hardware limits) of machines: takes them from a run's events, saves them, and passes
-them to the next run.
+"""Manages the machines' roofs (hardware limits): reads them from a run's events, saves them, and adds them to
+the next request.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return all measured roofs, one entry per machine, to include in a request."""
+    """Return the measured roofs, one entry per machine."""
     return store.load_roofs()
 
 
@@ -39,7 +39,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return one machine's roofs. They are cached until new ones are measured."""
+    """Return a machine's roofs; None if unknown. They are cached until new roofs are measured."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -47,7 +47,7 @@ def of(machine: Machine) -> Roofs | None:
 
 
 def learn(event: Event) -> None:
-    """Save the roofs that an event reports. If saving fails, the next run measures them again."""
+    """Save the roofs that an event reports. If this fails, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         _of.clear()
         with contextlib.suppress(OSError):
@@ -55,7 +55,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with bounds for the named GPU added, or unchanged if no GPU is named."""
+    """Return the result with bounds for the named GPU; unchanged if `gpu` is ""."""
     if not gpu:
         return result
     found = SHEETS[gpu]

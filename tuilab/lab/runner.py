@@ -9,7 +9,7 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """A runner: a `MultiHostRunner`, or a scripted one in a test."""
+    """A runner: `MultiHostRunner`, or a scripted runner in tests."""
 
     @property
     def machine(self) -> Machine | None:
@@ -17,13 +17,13 @@ class Runner(Protocol):
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host that has been ready; this machine has the name ""."""
+        """The machine of each host whose worker has been ready, by host name; "" is this machine."""
 
     async def start(self) -> None:
         """Start a worker. Does not wait."""
 
     def add(self, host: str) -> object:
-        """Use a worker on another host too, from the next `start` on."""
+        """Add a host. Its worker starts with the next `start`."""
 
     async def send(self, request: Request) -> None:
         """Send a request to the worker."""

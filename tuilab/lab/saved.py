@@ -1,4 +1,4 @@
-"""Records every event of the lab's runs in the store, and saves the presets' verdict marks."""
+"""Saves the events of the lab's runs in the store, and the marks of the presets' verdicts."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -46,13 +46,12 @@ class SavedRuns:
 
     @property
     def history(self) -> "History":
-        """The operations on saved runs."""
         from tuilab.lab.history import History
 
         return History(self.store)
 
     def client(self) -> "HistoryClient":
-        """Return a history client for a page that must not block. Close the client when the page closes."""
+        """Return a history client for a page that must not block. The page closes the client."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
@@ -60,7 +59,7 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Save runs from now on, and import runs that continued after their lab ended."""
+        """Save runs from now on, and import runs that finished after their lab had ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()
@@ -69,28 +68,25 @@ class SavedRuns:
     def keep(self, finish: bool) -> Sequence[str]:
         """Save runs while they are measured, even if this process is killed; return messages for the user.
 
-        finish: True if workers continue an active run to its end after the lab has ended.
+        finish: True if workers finish an active run after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish
         return recorder.notices
 
     def receive(self, event: Event) -> None:
-        """Save a worker's event."""
         if self._recorder is not None:
             self._recorder.receive(event)
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Return a request that continues a saved run. The events of the continuation are saved in the same
-        run.
-        """
+        """Return a request whose events are saved as a continuation of the same run."""
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """Continue a saved run, so that its next events are saved with it; return False if the run was not
-        saved.
+        """Save the following events with the run that the request continues; return False if that run is not
+        in the history.
         """
         if self._recorder is None:
             return True
@@ -103,22 +99,21 @@ class SavedRuns:
             return False
 
     def alike(self, event: Event) -> RunsAlike | None:
-        """Return the range of results from similar saved runs if the event successfully ends the run on the
-        screen.
+        """If the event successfully ends the run on the screen, return the range of results from similar
+        saved runs.
         """
         shown, recorder = self._state.shown, self._recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
         return recorder.alike(shown) if over and recorder is not None and not self._state.summing else None
 
     def conclude(self, run: str) -> None:
-        """Save the run's answer again if the run is still on the screen."""
         shown = self._state.shown
         if self._recorder is not None and shown.run == run and self._state.result() is not None:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the machine's verdict marks at the end of a run; without an event, or when the worker is
-        ready, read the saved marks.
+        """Save the machine's verdict marks at the end of a run. Without an event, or when the worker is
+        ready, read them.
         """
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
@@ -130,10 +125,10 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that means that the history is damaged.
+        """Continue after an error that indicates a damaged history; return a message for the user, or "" if
+        the error does not, or if recovery fails.
 
-        If a second read finds the file intact, it stays in use; otherwise it is renamed. Returns a message
-        for the user; "" if nothing had to be done.
+        If a second read finds the file intact, it stays in use; otherwise it is renamed.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""
@@ -153,13 +148,13 @@ class SavedRuns:
 
     @property
     def in_no_history(self) -> bool:
-        """True if a run is only in memory, or in a file that has not been imported yet."""
+        """True if the data of a run is only in memory, or in a file that has not been imported."""
         return self._recorder is not None and self._recorder.in_no_history
 
     def farewell(self) -> str:
-        """Describe where the run on the screen is saved and how to return to it; "" if there is no run.
+        """Describe where the run on the screen is saved and how to reopen it; "" if there is no run.
 
-        Called after closing, when an active run has been stopped.
+        Must be called after closing the lab, because closing stops an active run.
         """
         shown, recorder = self._state.shown, self._recorder
         if recorder is None or not shown.rounds or self._state.replay or not recorder.kept(shown.run):
@@ -168,7 +163,7 @@ class SavedRuns:
         return f"saved as run {shown.run[:8]}; to {then} last"
 
     def close(self) -> str:
-        """Write pending data; return a message about data that could not be written, or ""."""
+        """Write pending data; return a message about data that could not be written, "" if there is none."""
         if self._recorder is not None:
             return self._recorder.close()
         if self._opened is not None:
@@ -178,7 +173,6 @@ class SavedRuns:
     # Earlier runs
 
     async def offers(self) -> "list[Offer]":
-        """Return the latest saved runs for `replay`, newest first."""
         return await run_in_daemon_thread(recorded, self.store)
 
     async def load(self, run: str) -> Replay:
@@ -186,8 +180,8 @@ class SavedRuns:
         return await run_in_daemon_thread(load, self.store, run)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return all machines in the history by preset, and the reason why some are missing ("" if all are
-        present).
+        """Return all machines in the history by preset, and the reason why some are missing; "" if none
+        is.
         """
         from tuilab.lab.machines import load
 

@@ -1,4 +1,4 @@
-"""The settings to measure: a preset with the user's changes."""
+"""The settings to measure: a preset with changes by the user."""
 
 import contextlib
 import uuid
@@ -47,11 +47,10 @@ class Own(NamedTuple):
     """The user's own code or model."""
 
     declaration: Declaration
-    """The declaration of its parameters."""
     file: str
     """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and the permissions granted to its file."""
+    """The model's inputs, and what its file is allowed to do."""
 
     @property
     def preset(self) -> Preset:
@@ -65,22 +64,19 @@ class Own(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """A preset, its workload's declaration, and the current values and arms."""
-
     preset: Preset
     """The original preset."""
     declaration: Declaration
-    """The workload's declaration."""
+    """The declaration of the workload's parameters."""
     values: Values
-    """The value of every parameter, by name."""
     arms: ArmSelection
-    """The selected arms, independent of the machine's devices."""
+    """The selected arms. They do not depend on the machine's devices."""
     file: str = ""
     """Path of the user's code, `/path/to/file.py:name`; "" for a built-in workload."""
     hosts: tuple[str, ...] = ("",)
     """The hosts to measure on; "" for this machine."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and the permissions granted to its file."""
+    """The model's inputs, and what its file is allowed to do."""
 
     @classmethod
     def of(cls, preset: Preset, own: Own | None = None) -> "Settings":
@@ -90,7 +86,7 @@ class Settings:
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Return these settings with the hosts of `other`; a user's file stays on this machine.
+        """Return these settings with the hosts of `other`. A user's file stays on this machine.
 
         own: the hosts that are Python environments on this machine.
         """
@@ -100,12 +96,11 @@ class Settings:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that these settings measure."""
         return Scenario(self.declaration.name, dict(self.values), self.file, self.opening)
 
     @property
     def as_declared(self) -> "Settings":
-        """The preset's original settings, but with the current options for opening the file."""
+        """The preset's original settings, with the current options for opening the file."""
         return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property
@@ -130,8 +125,8 @@ class Settings:
 
     @property
     def moved(self) -> str:
-        """The differences from the document, such as `samples 4,096 instead of 256 and other arms`; "" if
-        there are none.
+        """The differences from the preset, such as `samples 4,096 instead of 256 and other arms`; "" if there
+        are none.
         """
         before = self.as_declared
         out = [
@@ -143,13 +138,13 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Return the settings with the given parameter values. Raises the errors of `with_value`."""
+        """Return the settings with these parameter values. Raises the errors of `with_value`."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Return the settings with these sizes, or with the closest sizes that the limits and constraints
-        allow.
+        """Return the settings with these sizes, each moved to the closest value that the limits and
+        constraints allow.
         """
         found = self
         for parameter in self.declaration.parameters:
@@ -170,17 +165,17 @@ class Settings:
         return replace(self, values=values, arms=arms)
 
     def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
-        """Return the settings with other arms selected."""
         return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
-        """Return the arms on a machine; an unknown machine has only a CPU."""
+        """Return the arms to measure on a machine. Assumes that an unknown machine has only a CPU."""
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return the devices of each host; only a CPU if they are unknown. others: the machines of the other
-        hosts, by host name.
+        """Return the devices of each host, by host name; only a CPU if they are unknown.
+
+        others: the machines of the other hosts, by host name.
         """
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
@@ -240,14 +235,14 @@ class Settings:
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
-    """Return one arm per device and variant, in graph mode if possible, with resident input."""
+    """Return one arm per device and variant, with its input on the device, in graph mode if possible."""
     every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
         picked.setdefault((arm.device, arm.variant), arm)
     arms = sorted(picked.values(), key=lambda arm: (arm.device != "CPU:0", arm.device))
     if arms[0].device != "CPU:0":
-        # Without a GPU, only the CPU can show the ops.
+        # Without a GPU, the CPU must show the ops.
         arms.insert(0, msgspec.structs.replace(arms[0], device="CPU:0", input="resident"))
     return tuple(arms)
 
@@ -255,8 +250,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: one for each numeric parameter and each choice, plus dtype, variant and device if
-    there is more than one option.
+    """Return the sliders: one for each numeric parameter and each choice, and those for dtype, variant and
+    device that have several options.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """
@@ -283,14 +278,13 @@ def controls(
 
 
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
-    """Return a slider for a choice; an arm selection that matches no option becomes an extra stop."""
+    """Return a slider for a choice. A current selection that equals no option becomes an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
     return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the device slider with its stops: CPU, each GPU, CPU with the first GPU, all devices, other
-    hosts.
+    """Return the device slider. Its stops: CPU, each GPU, CPU with the first GPU, all devices, other hosts.
 
     known: the other hosts.
     """
@@ -304,7 +298,7 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """Return the devices that a stop of the device slider selects."""
+    """Return the devices for a stop of the device slider."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 
@@ -324,7 +318,9 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return the variant slider, with each variant alone and all together; None if there is no choice."""
+    """Return the variant slider, with a stop for each variant and one for all; None if there is only one
+    variant.
+    """
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -341,11 +337,8 @@ class Switch:
     key: str
     """The option that the switch toggles."""
     label: str
-    """The switch's label."""
     on: bool
-    """Whether the switch is on."""
     help: str = ""
-    """A sentence that explains the switch."""
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:
@@ -374,7 +367,7 @@ INPUT_HELP: dict[Input, str] = {
 
 
 def flipped(settings: Settings, switch: Switch) -> Settings:
-    """Return the settings with that switch toggled; the last active switch in a group stays on."""
+    """Return the settings with that switch toggled. The last active switch of a group stays on."""
     if not switch.group:
         return settings.with_value(switch.key, not switch.on)
     name, order = (

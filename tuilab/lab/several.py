@@ -1,4 +1,4 @@
-"""Shows several watched programs. They run on other machines through ssh, or are saved pages."""
+"""Shows several watched programs: programs on other machines, reached through ssh, or saved pages."""
 
 import contextlib
 import os
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program that runs and is watched on another machine, in a terminal there. That machine also builds
-    the program's page.
-    """
+    """A program that runs in a terminal on another machine. That machine watches it and builds its page."""
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
@@ -103,7 +101,7 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """False, because the captured function would be saved on the other machine."""
+        """False, because a captured function would be saved on the other machine."""
         return False
 
     @property
@@ -123,7 +121,7 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError, because the captured function would be saved on the other machine."""
+        """Raise LookupError, because a captured function would be saved on the other machine."""
         raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -142,9 +140,7 @@ class FarProgram(ShownProgram):
 
 
 class Several(ShownProgram):
-    """Several programs. The page belongs to the chosen program; the rows list the processes of
-    all programs.
-    """
+    """Several programs. The page shows the chosen program; the rows list the processes of all programs."""
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -159,7 +155,7 @@ class Several(ShownProgram):
         self.changed()
 
     def _look(self) -> None:
-        """Update the page and all rows. Keeps the same page object if nothing changed."""
+        """Update the page and all rows. If nothing changed, the page stays the same object."""
         pages = [self._one.page, *(program.page for program in self.programs)]
         if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
             self._pages, self.page = pages, self._with_all(pages[0])
@@ -174,7 +170,6 @@ class Several(ShownProgram):
 
     @property
     def now(self) -> Page:
-        """The chosen program's page with all rows and the elapsed time."""
         return self._with_all(self._one.now)
 
     def _with_all(self, page: Page) -> Page:
@@ -186,7 +181,6 @@ class Several(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """True if any program is running."""
         return any(program.running for program in self.programs)
 
     @property
@@ -196,7 +190,7 @@ class Several(ShownProgram):
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes of all programs; a program that has no process yet has a row of its own."""
+        """The processes of all programs. A program without a process has a row of its own."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
@@ -213,7 +207,7 @@ class Several(ShownProgram):
 
     @property
     def said(self) -> str:
-        """All pages as text: the rows, followed by each page."""
+        """All pages as text, preceded by the rows."""
         return programs_text(self.together)
 
     @property
@@ -231,7 +225,6 @@ class Several(ShownProgram):
             program.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a function of the chosen program."""
         return self._one.catch(number)
 
     def type(self, text: str) -> None:
@@ -254,7 +247,7 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
 
 
 def join_pages(pages: Iterable[Page]) -> Together:
-    """Combine several pages, and find their slowest process."""
+    """Combine several pages, and find the slowest process among them."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
@@ -293,8 +286,10 @@ def start_on_hosts(
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """Start the same program on each host, in a terminal of `size` (columns, rows). Raises InputError. lines:
-    by host, the object that receives the program's output.
+    """Start the same program on each host, in a terminal of `size` (columns, rows); return the programs by
+    host.
+
+    lines: by host, the object that receives the program's output. Raises InputError.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
@@ -307,7 +302,7 @@ def start_on_hosts(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return, by host, an object that writes the program's output with `write`. With several hosts, each line
+    """Return, by host, an object that passes the program's output to `write`. With several hosts, each line
     starts with the host's name.
     """
     names = list(dict.fromkeys(hosts))
@@ -341,13 +336,12 @@ WAIT_S = 0.5
 
 
 class Lines:
-    """Prefixes each line of a program's output; an empty prefix leaves it unchanged."""
+    """Adds a prefix to each line of a program's output. An empty prefix leaves the output unchanged."""
 
     def __init__(self, before: bytes, write: Callable[[bytes], None]) -> None:
         self._before, self._write, self._rest = before, write, b""
 
     def add(self, data: bytes) -> None:
-        """Add output of the program."""
         if not self._before:
             self._write(data)
             return
@@ -358,7 +352,7 @@ class Lines:
             )
 
     def end(self) -> None:
-        """Write the last line if it has no newline."""
+        """Write the rest of the output, which has no newline."""
         if self._rest:
             self.add(b"\n")
 

@@ -1,4 +1,4 @@
-"""Defines the interface through which a screen uses a watched program, wherever the program runs."""
+"""Defines the interface through which a screen uses a watched program on any machine."""
 
 from collections.abc import Callable
 
@@ -7,24 +7,23 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """The data of a watched program that a screen can show, and the requests that the screen can make. A
-    program that has ended still has a page, but ignores requests.
+    """The data of a watched program for a screen, and the requests that the screen can make.
 
-    changed, caught, wrote: callbacks that are called from a thread: after a change, after a capture succeeded
-    or failed, and with the program's output.
+    A program that has ended still has a page, but ignores requests. changed, caught, wrote: callbacks that
+    are called from a thread: after a change, after a capture succeeded or failed, and with the program's
+    output.
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.steps: dict[int, float] = {}
-        """Seconds taken by each of the latest steps, by step number."""
+        """Durations of the latest steps in seconds, by step number."""
         self.changed: Callable[[], None] = lambda: None
         self.caught: Callable[[Caught], None] = lambda told: None
         self.wrote: Callable[[bytes], None] = lambda data: None
 
     @property
     def running(self) -> bool:
-        """True while the program runs."""
         return False
 
     @property
@@ -39,7 +38,7 @@ class ShownProgram:
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes that can be shown."""
+        """The rows of the table of processes."""
         return self.page.processes
 
     @property
@@ -67,11 +66,11 @@ class ShownProgram:
 
     @property
     def python(self) -> str:
-        """The Python that measures the program's step; "" for the lab's own."""
+        """The path of the Python that measures the program's step; "" for the lab's own."""
         return ""
 
     def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
-        """Add the trial of a finding's change to the page; return the trial with the gain for the whole
+        """Add the trial of a finding's change to the page; return the trial with its gain for the whole
         program.
         """
         return tried

@@ -1,4 +1,4 @@
-"""The logic of a parameter's slider: its allowed values, its stops, and the reasons for its limits."""
+"""Computes the allowed values and stops of a parameter's slider, and the reasons for its limits."""
 
 import math
 from bisect import bisect_left
@@ -18,17 +18,17 @@ from tuilab.model.parameters import (
 from tuilab.report.axes import Limits, place, unplace
 
 Slidable = Integer | LogInteger | Choice
-"""Parameters that have a slider; a flag has a switch."""
+"""Parameters with a slider. A boolean parameter has a switch instead."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The range that the other parameters leave for a slider, with the reason for each of its limits."""
+    """The range of values that the other parameters allow for a slider, with the reason for each limit."""
 
     low: int = 0
     high: int = 0
     multiple: int = 1
-    """Only multiples of this number are allowed."""
+    """The value must be a multiple of this number."""
     below: str = ""
     """Why the value cannot be below `low`."""
     above: str = ""
@@ -47,13 +47,13 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return True if a value is within the limits, even if it is not an allowed multiple; always True for
-        a choice.
+        """Return True if a value is within the limits, even if it is not a multiple of `multiple`; always
+        True for a choice.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Return the nearest allowed number, rounded in `direction` to a multiple. Return a choice
+        """Return the nearest allowed number, rounded to a multiple in `direction`. Return a choice
         unchanged.
         """
         if isinstance(value, str):
@@ -66,7 +66,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return the range that the constraints leave. Choices are not restricted."""
+    """Return the range that the constraints allow for a parameter. Choices are not restricted."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -93,27 +93,25 @@ def reach(
 
 @dataclass(frozen=True)
 class Control:
-    """The current state of the control for a parameter."""
+    """The state of a parameter's slider."""
 
     parameter: Slidable
-    """The parameter's declaration."""
     value: Value
-    """The current value."""
     reach: Reach = Reach()
-    """The range that the other parameters leave. Choices are not restricted."""
+    """The range that the other parameters allow. Choices are not restricted."""
     marks: tuple[Value, ...] = ()
-    """Values that the document uses."""
+    """Values that the preset's document uses."""
     note: str = ""
     """A remark on the value, such as the memory that it needs."""
     crossover: float | None = None
-    """Value at which two arms cross; None if unknown."""
+    """Value at which one arm overtakes another; None if unknown."""
     band: tuple[float, float] | None = None
     """The crossover's 95% interval."""
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: every choice, or else powers of two, steps of 1, 2 and 5, or even
-    steps; always with both ends.
+    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or even
+    steps, with both ends.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
@@ -138,14 +136,16 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """Return a control's round values, or its round multiples if only multiples are allowed."""
+    """Return the parameter's powers of two or round numbers; if only multiples of a number are allowed,
+    return multiples.
+    """
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the stop that is `times` stops above (direction 1) or below (-1) `value`, or the last stop if
-    there are fewer.
+    """Return the stop that is `times` stops above (direction 1) or below (-1) `value`, or the last stop in
+    that direction.
     """
     there = stops(parameter)
     if value in there:
@@ -156,7 +156,7 @@ def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1)
 
 
 def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
-    """Move by a fine step: 1/16 of an octave (1/10 of a decade), one step, or one choice."""
+    """Return `value` moved by a fine step: 1/16 of an octave (1/10 of a decade), one step, or one choice."""
     if isinstance(parameter, Choice):
         return next_stop(parameter, value, direction)
     moved = value = int(value)
@@ -173,7 +173,9 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """Return the next value in `marks` above or below `value`, wrapping around; None if there is none."""
+    """Return the next of `marks` above (direction 1) or below (-1) `value`, wrapping around; None if there
+    are no marks.
+    """
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]
     ahead = (mark for mark in ordered if (fraction(parameter, mark) - here) * direction > 0)
@@ -202,11 +204,9 @@ def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value for a click on a cell: the document's value in that cell, or else the roundest value
-    there.
+    """Return the value for a click on a cell: a mark in that cell, else the roundest number in it.
 
-    The value is in the same cell, unless that cell contains no whole number; then it is the nearest whole
-    number.
+    If the cell contains no whole number, returns the nearest whole number.
     """
     there = stops(parameter)
     if cell <= 0 or cell >= cells - 1:

@@ -1,4 +1,4 @@
-"""The lab's current state: presets, settings, worker, runs. Screens draw what it contains."""
+"""The lab's current state: presets, settings, worker, runs. Screens draw it."""
 
 import contextlib
 import time
@@ -47,24 +47,24 @@ from tuilab.runner.turns import budget_of
 
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""The budget of a run that starts because a slider came to rest: the worker is warm, and the user
-is waiting.
+"""The budget of a run that a resting slider starts. It is short, because the worker is warm and the user is
+waiting.
 """
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Waiting time in seconds from which the screen shows how long the user has waited."""
+"""Seconds after which the screen shows how long the user has been waiting."""
 LONG = 50_000
-"""Number of samples above which the run is summarized in a thread."""
+"""A run with more samples than this number is summarized in a thread."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """The current activity of a run, and its start time."""
+    """The current activity of a run, and the time at which it began."""
 
     what: tuple[object, ...] = ()
-    """Identifies the activity; unchanged while the activity is the same."""
+    """Identifies the activity: equal for two events of the same activity."""
     since: float = 0.0
-    """Start of the activity, on the state's clock."""
+    """Time at which the activity began, on the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
         """Return the stage after an event; the same object if the activity is unchanged."""
@@ -84,7 +84,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """The place where the user was, to be restored after other presets were measured."""
+    """The user's place in the lab, to be restored after other presets were measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -94,26 +94,24 @@ class Place:
 
 @dataclass
 class LabState:
-    """Everything that the screens draw. `shown` is the run on the screen."""
+    """Everything that the screens draw."""
 
     clock: Callable[[], float] = time.monotonic
-    """Returns monotonic seconds. It is the clock for every `since` and `_at` in this class."""
+    """Returns monotonic seconds. Every `since` and `_at` in this class is a time of this clock."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
-    """Returns a new run id."""
     presets: Presets = field(default_factory=Presets)
-    """The presets that the lab lists."""
     spool: str = ""
-    """Folder in which a worker keeps a run until it is in the history; "" if there is none."""
+    """Folder in which a worker saves a run until it is in the history; "" if there is none."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue without their lab: for each run's id, the file with its events so far."""
+    """Runs that continue without their lab: the file with the events so far, by run id."""
     from_background: str = ""
-    """The preset of the last run that finished in the background; "" once a run has started here."""
+    """The preset of the last run that finished in the background; "" once this lab has started a run."""
     unkept: str = ""
-    """Why a run is not in the history, and where its data is; "" if every run has been saved."""
+    """Why a run is not in the history, and the place of its data; "" if every run has been saved."""
     finish: bool = True
-    """Whether a run continues to its end after the lab has ended."""
+    """Whether the worker finishes an active run after the lab has ended."""
     paced: bool = False
-    """True if a screen paints the data. The worker then waits for the screen after each report."""
+    """True if a screen shows the run. The worker then waits for the screen to paint after each report."""
     settings: Settings | None = None
     """The settings that the next run measures; None before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
@@ -121,23 +119,21 @@ class LabState:
     future: list[Settings] = field(default_factory=list)
     """Settings for redo, latest last."""
     budget: BudgetName = "quick"
-    """The default budget of a run."""
     worker: Worker = field(default_factory=Worker)
-    """This machine's measuring process."""
     import_s: float = IMPORT_S
-    """Seconds until a fresh worker has imported TensorFlow: the last worker's time, or a usual value."""
+    """Seconds until a fresh worker has imported TensorFlow, as measured for the last worker, or a typical
+    value.
+    """
     machine: Machine | None = None
     """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
-    """The other machines."""
     shown: RunState = field(default_factory=RunState)
-    """The run on the screen; empty before the first."""
+    """The run on the screen; empty before the first run."""
     stage: Stage = field(default_factory=Stage)
-    """The activity of the run on the screen, and its start time."""
     sized: Stage = field(default_factory=Stage)
-    """The size that a sweep is measuring, and the time when it began."""
+    """The size that a sweep is measuring, and the time at which its measurement began."""
     asked: str = ""
-    """Id of the requested run until the run has ended; "" if there is none."""
+    """Id of a requested run that has not ended; "" if there is none."""
     asked_at: float = 0.0
     """Time at which the run `asked` was requested, on the state's clock."""
     wanted: Wanted | None = None
@@ -147,7 +143,6 @@ class LabState:
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
     """Verdicts on the claims of presets that were measured with their original settings."""
     log: list[Log] = field(default_factory=list)
-    """Log lines from TensorFlow, the worker and the lab."""
     guessing: bool = False
     """True while the demo asks for a guess: verdicts are hidden until it reveals the result."""
     replay: str = ""
@@ -155,7 +150,7 @@ class LabState:
     replay_continues: bool = False
     """True if the replay has shown all of a saved run that had been stopped. Such a run can be continued."""
     beside: bool = False
-    """True if `sum_up` must run in a thread while the run on the screen is `long`."""
+    """True if a screen needs `sum_up` to run in a thread while the run on the screen is `long`."""
     summing: bool = False
     """True while `sum_up` runs in a thread. No event may be applied during this time."""
     _pending: dict[str, RunState] = field(default_factory=dict)
@@ -164,7 +159,6 @@ class LabState:
     # Presets and settings
 
     def choose(self, preset: Preset) -> None:
-        """Make a preset the current one."""
         self.replay = ""
         settings = self.presets.settings(preset)
         self.change(settings.where(self.settings, self.hosts.environments))
@@ -180,11 +174,9 @@ class LabState:
         return True
 
     def undo(self) -> bool:
-        """Return to the settings before the last change."""
         return self._go(self.past, self.future)
 
     def redo(self) -> bool:
-        """Redo the last undone change."""
         return self._go(self.future, self.past)
 
     def _go(self, to: list[Settings], back: list[Settings]) -> bool:
@@ -218,7 +210,6 @@ class LabState:
 
     @property
     def running(self) -> bool:
-        """True until a requested run has ended."""
         return bool(self.asked) or self.wanted is not None
 
     @property
@@ -236,7 +227,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the current activity sends no reports. The screen can then show only the elapsed
+        """True if the current activity sends no progress, so that the screen can show only the elapsed
         seconds.
         """
         if self.replay:
@@ -247,8 +238,8 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Return the seconds that the run on the screen has spent in its current activity; 0 if it is too
-        early to show them.
+        """Return the seconds that the run on the screen has spent in its current activity; 0 before `LONG_S`
+        seconds have passed, and during a replay.
         """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
@@ -261,8 +252,9 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Return the request for the current settings; a preset must have been chosen. slid: True if a slider
-        that came to rest caused the request.
+        """Return the request for the current settings. A preset must have been chosen.
+
+        slid: True if a slider that came to rest requested the run.
         """
         settings = self.settings
         assert settings is not None
@@ -310,8 +302,9 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Prepare for the events of the requested run. earlier: state of the run that the request
-        continues.
+        """Prepare for the events of the requested run.
+
+        earlier: state of the run that the request continues.
         """
         self.replay = ""
         if request.id != self.shown.run:
@@ -328,12 +321,12 @@ class LabState:
         return command_line(self.settings, self.budget, sweep, named)
 
     def put_away(self) -> None:
-        """Remove the run from the screen and keep it as a ghost."""
+        """Clear the screen, and keep its run as a ghost."""
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show the following events as a replay with the given label, and use its settings if its preset is
-        known.
+        """Show the following events as a replay with this label. If the lab knows the run's preset, use the
+        run's settings.
         """
         preset = self.presets.find(started.preset)
         if preset is not None and preset.workload == started.scenario.workload:
@@ -344,14 +337,12 @@ class LabState:
         self.replay, self.replay_continues = label, False
 
     def rewind(self) -> None:
-        """Clear everything that a replay has shown, because its events will arrive again from the
-        first one.
-        """
+        """Clear everything that a replay has shown, because the replay starts again."""
         self.shown, self.stage = RunState(), Stage()
 
     @property
     def emulated(self) -> frozenset[str]:
-        """The presets whose verdicts are based on an emulated GPU of this machine."""
+        """The presets whose verdicts rely on an emulated GPU of this machine."""
         if self.machine is None or not self.machine.emulated:
             return frozenset()
         return frozenset(p.name for p in self.presets.all if any(claim.about_gpu for claim in p.claims))
@@ -362,8 +353,8 @@ class LabState:
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Return to a place, with its run if the run had ended; return False if the current settings equal
-        the place's.
+        """Restore a place, with its run if the run had ended; return False if the current settings equal the
+        place's settings.
         """
         if place.settings is None or place.settings == self.settings:
             return False
@@ -375,7 +366,7 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """True if the current settings belong to the replay's preset. False if this lab does not know that
+        """True if the current settings are for the replay's preset. False if this lab does not know that
         preset.
         """
         return self.settings is not None and self.settings.preset.name == self.shown.preset
@@ -389,7 +380,7 @@ class LabState:
 
     @property
     def undecided(self) -> str:
-        """Why the run on the screen cannot decide its preset's claims; "" if it can."""
+        """Why the run on the screen cannot decide its preset's claims; "" if it can decide them."""
         if self.guessing and not self.running:
             return "guess first"
         if self.guessing or self.shown.running:
@@ -404,9 +395,9 @@ class LabState:
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:
-        """The summary of the run on the screen, without placement rows; cached until the run changes.
+        """The summary of the run on the screen, without placement rows, cached until the run changes.
 
-        For a long run that is being summarized in a thread, the last known summary.
+        While a thread summarizes a long run, this is the previous summary.
         """
         state = self.shown
         if not state.run:
@@ -418,7 +409,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return `result` with placement rows. Raises ValueError if there is no run."""
+        """Return the run's summary with placement rows. Raises ValueError if there is no run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -437,7 +428,7 @@ class LabState:
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Compute the summary again. May run in a thread, provided that no event is applied meanwhile."""
+        """Compute and return the summary again. May run in a thread if no event is applied meanwhile."""
         from tuilab.analysis.summary import summarise
 
         state = self.shown
@@ -461,7 +452,7 @@ class LabState:
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, name: str) -> tuple[Claim, ...]:
-        """Return the claims of the preset with that name; none if the preset is unknown."""
+        """Return the claims of the preset with that name; () if the preset is unknown."""
         if self.settings is not None and self.settings.preset.name == name:
             return self.settings.preset.claims
         preset = self.presets.find(name)
@@ -470,7 +461,7 @@ class LabState:
     # Events
 
     def apply(self, event: Event) -> Change:
-        """Apply one event and return what it changed."""
+        """Apply an event; return the parts of the state that changed."""
         if getattr(event, "origin", ""):
             self.log += self.hosts.apply(event)
             return Change.SETTINGS | Change.LOG
@@ -497,7 +488,7 @@ class LabState:
         return Change.WORKER
 
     def take(self, rounds: Rounds) -> Change:
-        """Apply many rounds of the run on the screen at once."""
+        """Apply many rounds of the run on the screen at once; return the parts of the state that changed."""
         state = self.shown
         first = Change.NOTHING if state.rounds else Change.FIRST
         state.take(rounds)
@@ -511,9 +502,8 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """Record that a worker has exited.
-
-        The supervisor starts a new worker, unless the worker died before it was ready.
+        """Record that a worker has exited. The supervisor replaces the worker, unless it died before it was
+        ready.
         """
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")
@@ -526,7 +516,6 @@ class LabState:
         self.log.append(Log(text=text, level=level, source="tuilab"))
 
     def _trace(self, detail: str) -> None:
-        """Write a traceback to the log, such as one from the user's code."""
         for line in sanitize_block(detail).splitlines():
             self._say(line, "error")
 
@@ -585,7 +574,7 @@ class LabState:
         return Change.RUN | Change.OVER
 
     def _show(self, state: RunState) -> None:
-        """Show a new run; the previous one may become a ghost."""
+        """Show a run; the previous run may become a ghost."""
         self.ghosts.keep(self.shown)
         self.shown = state
 
@@ -611,6 +600,6 @@ def _first_called(state: RunState) -> bool:
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """Return the most severe verdict among the claims."""
+    """Return the most severe of the verdicts."""
     order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

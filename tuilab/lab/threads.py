@@ -1,4 +1,4 @@
-"""Runs work in daemon threads, for which the lab does not wait when it ends."""
+"""Runs calls in daemon threads, so that the lab can exit without waiting for them."""
 
 import asyncio
 import threading
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a call in a thread, like `asyncio.to_thread`, but without asyncio joining the thread at exit.
+    """Run a call in a daemon thread and return its result. Raises the errors of the call.
 
-    Raises the errors of the call.
+    `asyncio.to_thread` would make asyncio join the thread at exit.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

@@ -15,8 +15,8 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """Return a factory that creates one worker per device and host. Raises InputError if all arms are on one
-    device.
+    """Return a factory for a runner with one worker per device and host. Raises InputError if all arms are on
+    one device.
     """
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)
@@ -36,13 +36,12 @@ def _run_on(devices: Mapping[str, Sequence[str]], on_event: Listener) -> Runner:
 
 
 def doubled(request: Measure) -> Measure:
-    """Return the request with a second copy of each arm. The copies have `together` set."""
     return msgspec.structs.replace(request, arms=twins(request.arms))
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices to measure on each host: the arms' devices that the host has, or else all named
-    devices.
+    """Return the devices to measure on each host: the arms' devices that the host has; if it has none, all
+    devices in the arms.
     """
     out = {}
     for host, own in present.items():

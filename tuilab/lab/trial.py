@@ -26,9 +26,10 @@ from tuilab.program.gains import gain_of_step
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a captured step. name: the change's name in `tuilab.worker.changed_step`.
+    """A change to a captured step.
 
-    agrees: the largest relative difference between results that counts as a rounding error.
+    name: the change's name in `tuilab.worker.changed_step`. agrees: the largest relative difference between
+    results that counts as a rounding error.
     """
 
     name: str
@@ -77,7 +78,7 @@ def can_try(finding: Bottleneck) -> bool:
 def refusal(finding: Bottleneck, page: Page) -> str:
     """Explain why the change cannot be applied to the program in its current form; "" if it can.
 
-    Tracing a step that runs op by op would run its Python code once more and repeat its side effects.
+    Tracing an eager step would run its Python code once more and repeat its side effects.
     """
     if finding.first and (not finding.preset or finding.code == "eager-step"):
         return finding.first[0]
@@ -143,9 +144,8 @@ def _agreement(apart: float | None, agrees: float) -> str:
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
-    """Compare the program's own steps, which run op by op, with the graph.
-
-    The wait for input is assumed to stay the same.
+    """Compare the steps of the program itself, which run eagerly, with the graph. Assumes that the wait for
+    input stays the same.
     """
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")

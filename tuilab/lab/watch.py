@@ -44,8 +44,8 @@ BESIDE_S = 5.0
 KEPT_EVERY_S = 15.0
 """Seconds between saves of a growing page in the history."""
 MOST_READ = 12
-"""Maximum number of profiler windows read per process, spread evenly; reading one takes about a second of CPU
-time.
+"""Maximum number of profiler windows to read per process, spread evenly. Reading one takes about a second of
+CPU time.
 """
 READING, LEAST_READ = 0.02, 2
 """Reading the profiler windows may take at most the share `READING` of the program's CPU time. At least
@@ -63,14 +63,16 @@ into one line.
 MOST_SHOWN = 5_000
 """Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
-"""Messages that TensorFlow's profiler, not the program, prints for each window."""
+"""Matches messages that TensorFlow's profiler prints for each window. They are not output of the program."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
 @dataclass
 class WatchOptions:
-    """Options for watching. every, window: seconds between profiler windows, and seconds per window; 0 to
-    choose them so that the windows take `share` of the program's time.
+    """Options for watching.
+
+    every, window: seconds between profiler windows, and seconds per window; 0 for automatic values with which
+    the windows take `share` of the program's time.
     """
 
     every: float = 0.0
@@ -87,7 +89,7 @@ class WatchOptions:
 
 @dataclass
 class Watched:
-    """A program that is being watched or was watched."""
+    """A program that is or was watched."""
 
     command: tuple[str, ...]
     began: float = field(default_factory=time.time)
@@ -101,22 +103,24 @@ class Watched:
     program: str = field(default_factory=lambda: new_id())
     """The program's id in the history; "" if another machine saves the page."""
     chosen: int = 0
-    """The process on the page; 0 for the busiest process."""
+    """The number of the process that the page shows; 0 for the busiest process."""
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
     card: str = ""
     tried: dict[tuple[str, str, int], Tried] = field(default_factory=dict)
-    """Findings whose change was measured on the program's own step, by code and line."""
+    """Trials of findings on the program's own step, by code and line of the finding."""
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
     devices: Devices = field(default_factory=Devices)
     _messages: int = 0
     _built: tuple[object, Page] | None = None
-    """The facts from which the latest page of an ended program was built, and that page."""
+    """The latest page of a program that has ended, and the facts from which the page was built."""
 
     def sample(self) -> None:
-        """Sample the devices if the program makes steps and the last sample is at least a second old."""
+        """Sample the devices if the program runs training steps and the last sample is at least a second
+        old.
+        """
         of = self.busiest
         if of is None or of.hello is None or not of.kind or of.ended:
             return
@@ -146,7 +150,7 @@ class Watched:
             self.read(1)
 
     def keep(self) -> str:
-        """Save the page in the history; return why saving failed, "" if it succeeded or was not needed."""
+        """Save the page in the history; return why that failed, or ""."""
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self, least: int = LEAST_READ) -> None:
@@ -175,7 +179,7 @@ class Watched:
                 self.reading_s[number] += process_time() - begun
 
     def finish(self, faults: Iterable[str]) -> None:
-        """Read the remaining data of a program that has ended, and save its page."""
+        """Read the remaining data of a program that has ended, and save the page."""
         self.faults += faults
         self.devices.close()
         self.read()
@@ -184,12 +188,12 @@ class Watched:
             self.faults.append(why)
 
     def beside(self) -> None:
-        """Inspect the machine to explain problems with its GPUs."""
+        """Inspect this machine, to explain problems with its GPUs."""
         self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
 
     @property
     def busiest(self) -> Process | None:
-        """The process on the page."""
+        """The process that the page shows."""
         return busiest(self.processes.values())
 
     def page(self) -> Page:
@@ -225,7 +229,7 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Order the indices so that the first few always cover the whole range: both ends, the middle, then the
+    """Return the indices in an order whose first few always cover the range: both ends, the middle, then the
     quarters.
     """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
@@ -241,7 +245,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
     Raises InputError for a program that cannot be started.
     """
     words = command_of(command)
-    # This process was started only to watch, so the time of its imports counts as a cost of watching.
+    # This process was started only to watch, so its import time counts as a cost of watching.
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
@@ -256,9 +260,8 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
 
 class Watching(ShownProgram):
-    """A program that is watched while a screen uses the terminal; its page is still updated.
-
-    Raises InputError if there is nothing to start.
+    """A program that is watched while a screen uses the terminal. The page is updated continuously. Raises
+    InputError if there is nothing to start.
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
@@ -272,7 +275,6 @@ class Watching(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """True while the program runs."""
         return self.hosted is not None and self.program.exit_code is None
 
     @property
@@ -282,7 +284,7 @@ class Watching(ShownProgram):
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start the program in a terminal of `size` (columns, rows). Raises InputError on failure."""
+        """Start the program in a terminal of `size` (columns, rows). Raises InputError if that fails."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
@@ -324,7 +326,7 @@ class Watching(ShownProgram):
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Update the page. On failure, a note reports the error; the program and the watch continue."""
+        """Build the page again. If that fails, add a note with the error; the program continues to run."""
         self._told = 0
         try:
             self.page = self.program.page()
@@ -342,7 +344,7 @@ class Watching(ShownProgram):
         self.draw()
 
     def output(self, lines: int) -> list[str]:
-        """Return the program's last output lines as its terminal shows them."""
+        """Return the program's last output lines as a terminal shows them."""
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -404,7 +406,6 @@ class Watching(ShownProgram):
 
     @property
     def exit_code(self) -> int | None:
-        """The program's exit code; None while it runs."""
         return self.program.exit_code
 
     def wait(self, seconds: float) -> bool:
@@ -412,7 +413,7 @@ class Watching(ShownProgram):
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """Give the program this process's terminal after the screen has closed; return when the program
+        """Connect the program to this process's terminal after the screen has closed; return when the program
         ends.
         """
         if self.hosted is not None:
@@ -455,8 +456,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Inspect the machine. If TensorFlow sees none of its GPUs, also run the doctor with the program's Python
-    and environment.
+    """Describe this machine and its GPUs. If TensorFlow sees none of the GPUs, run the doctor with the
+    program's Python and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -484,8 +485,8 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes that use GPU memory, and each GPU's memory size. Both are empty if there is
-    no driver.
+    """Return the other processes that use GPU memory, and the memory size of each GPU. Both are empty without
+    a driver.
     """
     from tuilab.telemetry.sampler import open_nvml
 
@@ -534,7 +535,6 @@ def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def export(text: str, ending: str) -> Path:
-    """Write the page to a new file in the current folder. Raises OSError."""
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
     file = Path.cwd() / f"tuilab-watch-{now}.{ending}"
     write_text(file, [text])
@@ -542,7 +542,7 @@ def export(text: str, ending: str) -> Path:
 
 
 def keep(program: str, page: Page) -> str:
-    """Save a page in the history under that id; return why saving failed, or ""."""
+    """Save a page in the history under that id; return why that failed, or ""."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -565,7 +565,7 @@ def new_id() -> str:
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:
-    """Return the latest watched programs in the history, with their ids."""
+    """Return the latest watched programs in the history, as (id, page)."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
