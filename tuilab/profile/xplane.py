@@ -47,8 +47,6 @@ class XLine:
 
 @dataclass(frozen=True)
 class Recording:
-    """The contents of a profile. errors: the profiler's error messages."""
-
     lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
 

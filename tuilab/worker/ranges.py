@@ -103,7 +103,7 @@ def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the smallest of the dimensions that an index with several components addresses."""
+    """Return the size of the smallest dimension that an index with several components addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)
@@ -353,7 +353,7 @@ def _keys(handle: Any, op: Any) -> tuple[Any, ...]:
     kinds = {"Tkeys": op.get_attr("Tin"), "Tvalues": op.get_attr("Tout")}
     try:
         keys, _ = tf.raw_ops.LookupTableExportV2(table_handle=handle, **kinds)
-    except tf.errors.OpError:  # not initialized
+    except tf.errors.OpError:  # the table is not initialized
         return ()
     return tuple(keys.numpy()[:MOST_WORDS].tolist())
 

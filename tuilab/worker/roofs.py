@@ -199,7 +199,6 @@ class _Arrays:
         self._np.copyto(a, b)
 
     def read(self) -> None:
-        """Read all of b and c by taking their maximum."""
         _, b, c = self._next()
         self._np.maximum.reduce(b, axis=1)
         self._np.maximum.reduce(c, axis=1)

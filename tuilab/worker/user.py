@@ -413,7 +413,8 @@ def _described(returned: Any) -> str:
 
 
 def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and keyword arguments of `return step, …`.
+    """Return the positional and keyword arguments for the step, given the values that the user's function
+    returned after the step.
 
     A tuple as the only input holds all of them. A final dict with the step's parameter names holds keyword
     arguments.

@@ -181,7 +181,6 @@ def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...]
 
 
 def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
-    """Return the options, range and help from an annotation."""
     found, help_ = None, ""
     if typing.get_origin(hint) is typing.Annotated:
         hint, *extras = typing.get_args(hint)

@@ -55,7 +55,6 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def padded(side: int) -> int:
-    """Return `side` rounded up to a multiple of 8."""
     return -(-side // TENSOR_CORE_MULTIPLE) * TENSOR_CORE_MULTIPLE
 
 

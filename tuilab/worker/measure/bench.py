@@ -194,7 +194,6 @@ class Bench:
         self.context.check(self.request.id)
 
     def wait_for_turn(self) -> None:
-        """Report the buffered events, then wait as in `Context.wait_turn`."""
         self.reporter.flush()
         self.context.wait_turn(self.run)
         self.check()

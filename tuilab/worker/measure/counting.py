@@ -558,7 +558,7 @@ class _Values:
         self._known: dict[str, Any] = dict(holds)
 
     def of(self, tensor: Any) -> Any:
-        """Return the tensor's value. Raises _NotKnown."""
+        """Return the tensor's value. Raises _NotKnown if it depends on the data."""
         name = tensor.name
         if name not in self._known:
             self._known[name] = self._work_out(tensor)
@@ -684,7 +684,6 @@ def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None
 
 
 def _inputs_of(tensor: Any) -> set[str]:
-    """Return the names of the placeholders that a tensor depends on."""
     waiting, seen, found = [tensor.op], set(), set()
     while waiting:
         op = waiting.pop()

@@ -36,8 +36,8 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
 
 
 def _is_known(handle: Any) -> bool:
-    """Return True if the contents of a variable or list are known, which functions of a SavedModel do not
-    record.
+    """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
+    these contents.
     """
     from tensorflow.python.ops import handle_data_util
 

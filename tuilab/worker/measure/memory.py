@@ -40,8 +40,6 @@ def peak() -> int:
 
 
 class SizesMemory:
-    """The peak memory of each size of a sweep."""
-
     def __init__(self) -> None:
         self._taken: dict[float, int] = {}
         self._before = 0

@@ -302,7 +302,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """Return the observations of one call; None if the observation failed."""
+    """Observe the placement of one call; return None if the observation failed."""
     bench.progress("recording the placement", arm=cell.arm.id)
     try:
         found = observe(

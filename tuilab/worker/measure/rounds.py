@@ -110,7 +110,8 @@ class RoundRobin:
             seen = interference.pressure_since(self._counted)
             self._bench.pressures += [seen] if seen else []
             windows = self._watch.windows(self._bench.rounds)
-            # If workers take turns, the runner merges their rounds and renumbers them.
+            # If workers take turns, the runner renumbers their merged rounds, and the windows' round indices
+            # would be wrong.
             if windows and not self._bench.request.turns:
                 self._bench.reporter.say(HostWatched(run=self._bench.run, windows=windows))
             self._bench.reporter.flush()

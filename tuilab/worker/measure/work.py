@@ -61,8 +61,8 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 
 
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts what
-    it runs.
+    """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts each
+    op that runs.
 
     Without an eager arm, the report names the loop and suggests measuring eager mode too. The arms may come
     in any order.

@@ -188,7 +188,6 @@ def _devices(kernels: OpKernels) -> str:
 
 
 def is_pipeline(op: str) -> bool:
-    """Return True if the op belongs to tf.data's own runtime."""
     return any(word in op for word in _PIPELINE)
 
 

@@ -177,7 +177,6 @@ def _marked(eager: Any, ctx: Any, options: Any) -> Any:
 
 
 def is_xla(ctx: Any, name: str | bytes) -> bool:
-    """Return True if XLA must compile the function of that name."""
     attributes = ctx.get_function_def(name).attr
     return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
 

@@ -1,4 +1,4 @@
-"""Answers the question `profile`."""
+"""Profiles an arm to answer the question `profile`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -74,8 +74,8 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
 
-    Enters the scope only once the profiler runs. Elements that a pipeline prepares while the profiler starts
-    are therefore used up first.
+    Enters the case's scope after the profiler has started. The scope discards the elements that an input
+    pipeline prepared during that start.
     """
     profiler = tf.profiler.experimental
 

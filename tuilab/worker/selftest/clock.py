@@ -19,7 +19,7 @@ LENGTHS_S = (50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3)
 
 
 def resolution() -> Check:
-    """Check the smallest step between two clock readings."""
+    """Check that the smallest step between two clock readings is at most `RESOLUTION_S`."""
     steps = []
     for _ in range(20_000):
         first = time.perf_counter_ns()
@@ -37,7 +37,9 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """Check the clock's rate against the system's real-time clock, which is corrected over the network."""
+    """Check that the clock runs at the rate of the system's real-time clock, which is corrected over the
+    network.
+    """
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)

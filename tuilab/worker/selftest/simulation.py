@@ -109,7 +109,7 @@ class CostLine:
     each_s: float
 
     def at(self, size: float) -> float:
-        """Return seconds per call at that size."""
+        """Return the seconds per call at that size."""
         return self.base_s + self.each_s * size
 
 
@@ -125,7 +125,6 @@ class TwoLines:
 
     @property
     def crossing(self) -> float:
-        """The size at which both arms cost the same."""
         return (self.a.base_s - self.b.base_s) / (self.b.each_s - self.a.each_s)
 
     def measure(self, size: int) -> tuple[dict[int, float], dict[int, float]]:
@@ -158,7 +157,6 @@ def crossover_coverage(
 
 
 def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
-    """Return two cost lines drawn as in `crossover_coverage`."""
     size = math.exp(rng.uniform(math.log(700), math.log(300_000)))
     base, slope = math.exp(rng.uniform(math.log(2), math.log(20))), rng.uniform(3, 30)
     each = (base - 1) * 1e-4 / (size * (1 - 1 / slope))

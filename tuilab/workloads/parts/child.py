@@ -74,8 +74,6 @@ class Child:
 
 
 class Pipe:
-    """The child's end of the connection."""
-
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd, self._write_fd, self._rest = read_fd, write_fd, b""
 

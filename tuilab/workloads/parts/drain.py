@@ -22,8 +22,8 @@ FEWEST = 6
 WAITS = 2
 """Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000
-"""Maximum number of elements to draw. AUTOTUNE can enlarge a buffer, and drawing ready elements takes no
-time.
+"""Maximum number of elements to draw. It is high, because AUTOTUNE can enlarge a buffer and drawing ready
+elements takes no time.
 """
 START_S = 0.4
 """Seconds for which to draw from a pipeline before measuring, to give AUTOTUNE time to find its settings."""

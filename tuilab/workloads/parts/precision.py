@@ -25,7 +25,6 @@ TF32_FROM = (8, 0)
 
 
 def precision(*options: str, help: str = FULL) -> Choice:
-    """Return the parameter for an arm's dtype."""
     return Choice(name="dtype", help=help, default="float32", options=options)
 
 
