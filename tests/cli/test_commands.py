@@ -153,6 +153,10 @@ def test_a_run_is_in_the_history_and_can_be_exported(small, monkeypatch, tmp_pat
         ("watch --windo 1 train.py", ("No such option '--windo'", "--window")),
         ("run stft-small --host=-oProxyCommand=touch", ("--host",)),
         ("run matmul-dtypes --against voodoo2", ("voodoo2", *SHEETS)),
+        ("run stft-small samples=64k", ("Set a parameter with --set samples=64k.",)),
+        ("sweep stft-small samples=256:4k:x2", ("Set a parameter with --axis samples=256:4k:x2.",)),
+        ("run STFT-Small", ("did you mean stft-small?",)),
+        ("presets nonsense", ("nonsense", "`tuilab presets`")),
         ("run /no/such.toml", ("/no/such.toml", "could not be read")),
         ("verdicts stft-smal", ("stft-small",)),
         ("sweep stft-small --on tcp://127.0.0.1:1 --host gpu-07", ("--on",)),
@@ -172,6 +176,20 @@ def test_bad_input_names_the_place_and_what_is_accepted(monkeypatch, tmp_path, w
     assert (done.returncode, done.stdout) == (2, "")
     assert all(word in done.stderr for word in says), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_name_without_its_ending_names_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("def step(n=8): ...")
+    for typed, meant in (("mine", "mine.py"), ("mine:step", "mine.py:step")):
+        assert f"did you mean {meant}?" in calling.here("run", typed).stderr
+
+
+def test_presets_are_searched_by_words():
+    found = json.loads(calling.here("presets", "--json", "matmul", "TENSOR").stdout)
+    everything = json.loads(calling.here("presets", "--json").stdout)
+    assert 0 < len(found) < len(everything) and all("matmul" in str(each).lower() for each in found)
 
 
 def test_presets_as_json_and_as_text():

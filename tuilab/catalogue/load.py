@@ -51,7 +51,9 @@ class Catalogue(msgspec.Struct, frozen=True):
             if problem.name == name:
                 raise InputError("preset file", problem.key, problem.message, str(problem))
         names = [p.name for p in self.presets]
-        near = difflib.get_close_matches(name, names, 1)
+        file, colon, function = name.partition(":")
+        own = [f"{file}.py{colon}{function}"] if Path(f"{file}.py").is_file() else []
+        near = own or difflib.get_close_matches(name.lower(), names, 1)
         meant = f"did you mean {near[0]}? " if near else ""
         expected = f"the name of a preset ({meant}`tuilab presets` lists all), or an existing file"
         raise InputError("preset", sanitize_line(name, 100), expected)

@@ -6,6 +6,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import sqlite3
 import sys
 from itertools import pairwise
@@ -229,6 +230,9 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
+EXTRA = re.compile(r"unexpected extra arguments? \(([a-z_]+=\S+)\)")
+
+
 def _option_value(option: str) -> str:
     """Return the option's value from the command line; `VALUE` if the option has none."""
     given = (pair for pair in pairwise([*sys.argv, ""]) if pair[0].partition("=")[0] == option)
@@ -251,6 +255,11 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
         elif isinstance(context.command, click.Group) and name in context.command.commands:
             message = f"{error.message} Use the command: {context.command_path} {name}."
             error = click.NoSuchOption(error.option_name, message, ctx=context)
+    elif isinstance(error, click.UsageError) and error.ctx and (extra := EXTRA.search(error.message)):
+        known = [option for param in error.ctx.command.params for option in param.opts]
+        if option := next((name for name in ("--axis", "--set") if name in known), ""):
+            message = f"{error.message}. Set a parameter with {option} {extra[1]}."
+            error = click.UsageError(message, ctx=error.ctx)
     error.show(text)
     with contextlib.suppress(OSError, ValueError):
         click.echo(sanitize_block(text.getvalue(), 20_000), nl=False, err=True)

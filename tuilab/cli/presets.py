@@ -1,10 +1,13 @@
 """`tuilab presets`: lists the presets."""
 
+from collections.abc import Sequence
+
 import click
 import msgspec
 
 from tuilab import catalogue
 from tuilab.cli.options import columns
+from tuilab.model.errors import InputError
 from tuilab.report.rows import cut
 
 
@@ -35,15 +38,26 @@ def lines(loaded: catalogue.Catalogue) -> list[PresetLine]:
     return good + [PresetLine(name=problem.name, error=str(problem)) for problem in loaded.problems]
 
 
+def _contains(row: PresetLine, words: Sequence[str]) -> bool:
+    text = " ".join(map(str, msgspec.structs.astuple(row))).casefold()
+    return all(word.casefold() in text for word in words)
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def presets(as_json: bool) -> None:
+@click.argument("words", nargs=-1)
+def presets(as_json: bool, words: tuple[str, ...]) -> None:
     """List the presets, and the preset files with errors.
+
+    With WORDS, such as `matmul tensor`, list the presets that contain all of them in their name, title,
+    workload, document or claims.
 
     Your own presets are the *.toml files in the folder `presets` of tuilab's configuration; on Linux, that is
     ~/.config/tuilab/presets.
     """
-    rows = lines(catalogue.load())
+    rows = [row for row in lines(catalogue.load()) if _contains(row, words)]
+    if words and not rows:
+        raise InputError("presets", " ".join(words), "words of a preset; `tuilab presets` lists all")
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
         return
