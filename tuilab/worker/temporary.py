@@ -22,7 +22,8 @@ def folder_name() -> Path | None:
     """
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())
-    if place.name == f"tuilab-worker-{os.getuid()}-{os.getpid()}-{begun}":  # this process has replaced itself
+    # A confined process that replaces itself inherits its folder as TMPDIR.
+    if place.name == f"tuilab-worker-{os.getuid()}-{os.getpid()}-{begun}":
         return place
     return place / f"tuilab-worker-{os.getuid()}-{os.getpid()}-{begun}" if begun else None
 

@@ -87,7 +87,7 @@ def serve(asking: socket.socket) -> None:
     open_ = True
     while open_ or workers:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # an earlier event of this batch has removed it
+            if key.fileobj not in selector.get_map():  # an earlier event's handler removed this socket
                 continue
             if key.fileobj is asking:
                 try:

@@ -195,7 +195,7 @@ def _under_limit(b: Build) -> Case:
         b.fact("oom:reached", int(grown["reached"]), text)
         if grown["fell"]:
             b.fact("oom:fell-back", True, f"under a limit of {size(limit)} some tensors went to the host")
-        elif grown["bases"]:  # else the device ignored the limit, and its memory was never full
+        elif grown["bases"]:  # otherwise, the device ignored the limit, and its memory was never full
             went = f"no tensor went to the host: TensorFlow raised {grown['bases'][0]} instead"
             b.fact("oom:fell-back", False, f"under a limit of {size(limit)} {went}")
     except BaseException:

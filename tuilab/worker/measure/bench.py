@@ -185,7 +185,7 @@ class Bench:
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Return True if the arm was observed computing at any size in this run."""
+        """Return True if the arm ran, with an observed device, at any size of this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 

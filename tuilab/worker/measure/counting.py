@@ -828,7 +828,7 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        """Record the call's results. Call while the results are still alive."""
+        """Record the call's results, which must still be alive."""
         self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
 
 

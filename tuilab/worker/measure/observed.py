@@ -25,7 +25,7 @@ _UNSIZED = ("resource", "variant")
 def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
     """Run the concrete function on these tensors and return the work of the call.
 
-    Raises the errors of the call. A loop inside another loop or function keeps its unknown count.
+    Raises the errors of the call. Does not count the iterations of a loop inside another loop or function.
     """
     given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
     held = len(concrete.graph.inputs) - len(concrete.captured_inputs)

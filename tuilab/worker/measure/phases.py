@@ -109,7 +109,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
         return _apart(bench, cell, f"the profile is too large to read ({size(len(taken.data))})"), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
-    # Compare times from a device's own clock with the rounds, but do not scale them to match.
+    # Times from a GPU's own clock are compared with the rounds, and not scaled to match them.
     timed_apart = family(cell.device) != "CPU" and cell.samples
     account = account_of(
         recording,

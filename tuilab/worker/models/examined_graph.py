@@ -83,7 +83,7 @@ class Examined:
         """Return the functions that never run, because only the saver's nodes refer to them."""
         objects = self._graph.object_graph_def
         used = set(objects.concrete_functions)
-        for each in objects.nodes:  # an object may refer to functions that this list lacks
+        for each in objects.nodes:  # nodes may refer to functions that this list lacks
             used.update(
                 (*each.function.concrete_functions, each.bare_concrete_function.concrete_function_name)
             )

@@ -1,4 +1,6 @@
-"""Checks that the engine calls equal arms equal, finds a slowdown of 5% and detects a drift."""
+"""Checks that the engine reports no difference between equal arms, finds a slowdown of 5% and detects a
+drift.
+"""
 
 import math
 import statistics
