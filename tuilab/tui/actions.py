@@ -26,7 +26,7 @@ class Action(NamedTuple):
 
     @property
     def tab(self) -> str:
-        """The title of the view's tab."""
+        """The title of the tab that opens this action's view."""
         return self.label.removesuffix(" view").capitalize()
 
 
@@ -146,11 +146,11 @@ USERS_WORDS = {
     "keys": "shortcuts bindings keyboard",
     "quit": "exit close",
 }
-"""By action id: words that a user may type into the palette to find the action."""
+"""Words that a user may type into the palette to find an action, by action id."""
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 
 
 def by_line(actions: Iterable[Action]) -> list[Action]:
-    """Return the actions in footer order, followed by those that the footer does not show."""
+    """Return the actions in footer order, then the actions that the footer does not show."""
     return sorted(actions, key=lambda action: action.line or 99)

@@ -22,7 +22,7 @@ from tuilab.tui.screens.lab import Draw, LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
-"""An exit code above this number means that a signal ended the lab."""
+"""An exit code above this number means that a signal ended the lab; the signal is the difference."""
 FAULT = 70
 """Exit code for an internal error, as in the README's table."""
 
@@ -79,7 +79,7 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
-        """Return the requested theme, else the last chosen one, else dark. Raises InputError."""
+        """Return the requested theme, else the last chosen theme, else the dark theme. Raises InputError."""
         if asked := self.options.theme:
             named = {"light": LIGHT.name, "dark": DARK.name, **{name: name for name in self.available_themes}}
             if asked not in named:
@@ -91,7 +91,7 @@ class LabApp(LastingApp):
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colours of the device families, for themes that do not define them."""
+        """Return the colours of the device families, which not every theme defines."""
         return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
 
     def get_driver_class(self) -> "type[Driver]":
@@ -111,9 +111,8 @@ class LabApp(LastingApp):
         return WatchScreen(self.watching)
 
     def watch_program(self, path: str) -> None:
-        """Run a user's program in its own terminal and show its page over the lab.
-
-        Raises InputError if the program cannot be started, or if another one is still running.
+        """Run a user's program in its own terminal and show its page over the lab. Raises InputError if the
+        program cannot be started, or if another program is still running.
         """
         from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
@@ -127,7 +126,7 @@ class LabApp(LastingApp):
         self.show_program()
 
     def show_program(self) -> None:
-        """Show the page of the watched program: open it over the lab, or close the lab that covers it."""
+        """Switch between the watched program's page and the lab."""
         from tuilab.tui.screens.watching import WatchScreen
 
         if isinstance(self.screen_stack[0], WatchScreen):
@@ -136,7 +135,8 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, and set the values that the preset accepts.
+        """Open a preset in the lab, over the watched program, and set those values that are parameters of the
+        preset.
 
         Measures the preset at once, unless the program is still running and would compete for the processors.
         """
@@ -148,7 +148,9 @@ class LabApp(LastingApp):
         self.run_worker(opened(), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
-        """Open a function captured in the watched program in the lab, like `open_preset`."""
+        """Open a function captured in the watched program in the lab. Measures it under the same condition as
+        `open_preset`.
+        """
         screen, measure = self._over(), not self._watched_runs
 
         async def opened() -> None:
@@ -157,7 +159,6 @@ class LabApp(LastingApp):
         self.run_worker(opened(), exit_on_error=False)
 
     def _over(self, preset: str = "") -> LabScreen:
-        """Show the lab over the watched program, and return it."""
         if isinstance(below := self.screen_stack[0], LabScreen):
             if self.screen is not below:
                 self.pop_screen()
@@ -210,7 +211,7 @@ class LabApp(LastingApp):
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:
-        """Read the user's own keys; return the problems in the file."""
+        """Read the user's key bindings; return the problems in their file."""
         from tuilab.presentation import keymap
 
         keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
@@ -228,16 +229,15 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def on_app_focus(self) -> None:
-        """Redraw everything, because a reloaded browser page starts with an empty screen."""
+        """Redraw the whole screen, because a reloaded browser page starts empty."""
         if self.is_web:
             self.refresh()
 
     def remember_theme(self, theme: Theme) -> None:
-        """Save the chosen theme for the next start."""
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
-        """Exit cleanly after the terminal is lost or a signal asks the lab to end.
+        """Exit after the terminal is lost or a signal requests it.
 
         If the connection dropped and `--hangup` is `finish`, a run in progress continues: its worker notices
         that the lab has ended, and saves the run's events for the next start.
@@ -257,7 +257,7 @@ class LabApp(LastingApp):
             self.exit(128 + number)
 
     async def leave(self, code: int = 0) -> None:
-        """Stop the worker, then the app. A run in progress is stopped first and keeps its data."""
+        """Stop the worker and then the app. Stops a run in progress first, and keeps its data."""
         if self.leaving:
             return
         self.leaving = True
@@ -271,14 +271,16 @@ class LabApp(LastingApp):
             self.exit(code)
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Notify the user that input exceeded the limit, or that the end of a paste was dropped."""
+        """Notify the user that too much input arrived, or that the end of a paste was dropped."""
         text = f"Too much input: {count:,} bytes were dropped."
         if pasted:
             text = f"The pasted text is too long: its last {count:,} bytes were dropped."
         self.notify(text, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:
-        """Write the details of an internal error to a file, and store a one-sentence message."""
+        """Write the details of an internal error to a file, and store the sentence that is printed on
+        exit.
+        """
         self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:
@@ -298,7 +300,6 @@ class LabApp(LastingApp):
         self.push_screen(MenuScreen("The program is still running", LEAVING), chosen)
 
     def action_toggle_dark(self) -> None:
-        """Switch between light and dark."""
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
     def action_help(self) -> None:
@@ -309,9 +310,7 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return whether to draw with ASCII only: on request, or if the terminal or its encoding supports nothing
-    else.
-    """
+    """Return True if the user requests ASCII, or if the terminal or its encoding supports nothing else."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
@@ -321,7 +320,7 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Leave the terminal to a program started in the lab until the program ends; return its page."""
+    """Leave the terminal to the program that the lab watches until that program ends; return its page."""
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching
@@ -331,7 +330,6 @@ def _given_back(app: LabApp) -> str:
 
 
 def run(options: Options) -> int:
-    """Open the lab; return the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
     if not served and not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         with contextlib.suppress(OSError, AttributeError):  # standard error is closed, or the disk is full

@@ -1,4 +1,4 @@
-"""Filters every line sent to a terminal with fewer features: without colours, or with ASCII only."""
+"""Filters every line for a terminal without colours, or with ASCII only."""
 
 from functools import lru_cache
 
@@ -19,7 +19,7 @@ TABLE = str.maketrans(
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)
 """A background stands out if its luminance is above the first limit in a dark theme, or below the second
-limit in a light one.
+limit in a light theme.
 """
 
 
@@ -43,15 +43,13 @@ class Ascii(LineFilter):
 
 
 BAND = "band"
-"""Key in a style's `meta` that marks the background as the band of an interval rather than a cursor or a
-fill.
-"""
+"""Key in a style's `meta`. It marks a background as the band of an interval, not a cursor or a fill."""
 BAND_FILL = "░"
-"""Fills the blank cells of a band in colourless mode."""
+"""Fills the blank cells of a band in a terminal without colours."""
 
 
 class Colourless(LineFilter):
-    """Removes all colours, as NO_COLOR requires; Textual's own filter only converts them to greys.
+    """Removes all colours, as NO_COLOR requires, while Textual's own filter only converts them to greys.
 
     Text on a distinct background is reversed, so that a cursor and the focus stay visible. The band of an
     interval is dotted.

@@ -23,7 +23,7 @@ _declared = {action.id: action.keys for action in ACTIONS}
 
 
 def key_name(key: str) -> str:
-    """Return a key in the usual notation: `?`, `^p`, `U`, `shift ←`."""
+    """Return a key as users write it: `?`, `^p`, `U`, `shift ←`."""
     modifier, plus, rest = key.rpartition("+")
     if plus and rest:
         return f"^{key_name(rest)}" if modifier == "ctrl" else f"{modifier} {key_name(rest)}"
@@ -31,7 +31,7 @@ def key_name(key: str) -> str:
 
 
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """Return an action's keys in the usual notation, using the user's keymap: `?, f1`."""
+    """Return an action's keys as users write them, after the user's own changes: `?, f1`."""
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
 
 
@@ -51,7 +51,7 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
 
 
 def declared() -> Mapping[str, str]:
-    """Return every action that can have a key, with its default keys. Loads every screen."""
+    """Return the default keys of every action that can have a key, by action id. Loads every screen."""
     _load()
     _learn()
     return _declared
@@ -64,7 +64,6 @@ def _load() -> None:
 
 
 def _learn() -> None:
-    """Record the actions of every loaded widget."""
     kinds: list[type[Widget]] = [Widget]
     while kinds:
         kind = kinds.pop()
@@ -76,15 +75,15 @@ def _learn() -> None:
 
 
 def worded(text: str, keymap: Mapping[str, str]) -> str:
-    """Replace each `{action}` in `text` with its key; leave other braces unchanged.
+    """Replace each `{action}` in `text` with the action's first key in `keymap`, else its default key.
 
-    Uses the action's first key from `keymap`, else the default.
+    Other text in braces is unchanged.
     """
 
     def key(named: re.Match[str]) -> str:
         if named[1] not in _declared:
             _learn()
-        if named[1] not in _declared:  # it belongs to a view that has not been opened yet
+        if named[1] not in _declared:  # the action belongs to a view that has not been opened yet
             declared()
         keys = keymap.get(named[1], _declared.get(named[1], ""))
         name = key_name(keys.partition(",")[0])
@@ -96,5 +95,4 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def spoken(widget: Widget, text: str) -> str:
-    """Return `worded(text, keymap)` with the keymap of the widget's app."""
     return worded(text, getattr(widget.app, "keymap", {}))

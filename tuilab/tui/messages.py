@@ -1,4 +1,4 @@
-"""Changes in the lab, as Textual messages."""
+"""Notifies widgets of changes in the lab, by Textual messages."""
 
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 
 class LabChanged(Message, bubble=False):
-    """Informs a widget of a change in the lab."""
-
     def __init__(self, change: Change, event: "Event | None" = None) -> None:
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that caused the change; None if the change was caused by the user, by a replay
-        or by several events.
+        """The worker's event that caused the change; None if the user, a replay or several events caused
+        it.
         """
 
 

@@ -18,7 +18,7 @@ class Options:
     preset: str = ""
     """The preset to open, or `path/to/file.py:name`."""
     theme: str | None = None
-    """Name of the theme, such as dark or light; None for the last chosen one."""
+    """Name of the theme, such as dark or light; None for the last chosen theme."""
     ascii_only: bool | None = None
     """Whether to draw with ASCII only; None to detect it from the terminal."""
     keymap: Path | None = None
@@ -36,7 +36,7 @@ class Options:
     rerun: bool = True
     """Whether to measure again when a slider comes to rest."""
     newcomer: bool | None = None
-    """Whether to show the hint for a first visit; None to detect it."""
+    """Whether to show the hint for a first visit; None to show it on the first visit."""
     environments: "tuple[Environment, ...]" = ()
     """Python environments to measure in, in addition to the lab's own; an unnamed one replaces the
     lab's own.

@@ -14,7 +14,7 @@ THINGS = ("open ", "set ", "switch ", "finding: ")
 
 
 class Commands(SystemCommandsProvider):
-    """The palette's commands: actions first, matched by name, then by help text and users' words; followed by
+    """Finds the palette's commands: actions first, by name, then by help text and users' words; then
     presets.
     """
 
@@ -31,5 +31,5 @@ class Commands(SystemCommandsProvider):
 
 
 def _begins(told: str, word: str) -> bool:
-    """Return whether a word of the sentence starts with `word`."""
+    """Return True if a word of the sentence starts with `word`."""
     return any(each.startswith(word) for each in re.findall(r"[\w-]+", told.casefold()))

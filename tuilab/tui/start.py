@@ -6,10 +6,11 @@ from tuilab.tui.options import Options
 
 
 def open_lab(options: Options | None = None) -> int:
-    """Open the lab; return the exit code. `LabScreen` enables the collector after its first paint.
+    """Open the lab; return the exit code.
 
-    Importing Textual creates many objects and almost no garbage. Collecting during the import takes a tenth
-    of the time until the first paint and frees nothing.
+    The garbage collector stays off until `LabScreen` has painted. Importing Textual creates many objects and
+    almost no garbage, so collecting meanwhile frees nothing and takes a tenth of the time until the first
+    paint.
     """
     gc.disable()
     try:

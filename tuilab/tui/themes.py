@@ -1,5 +1,5 @@
-"""Defines the two themes, with quiet backgrounds and one accent colour. The series in plots have their own
-hues (widgets/look.py).
+"""Defines the dark and the light theme, with quiet backgrounds and one accent colour. Series in plots have
+their own hues (widgets/look.py).
 """
 
 from textual.theme import Theme

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SwitchBox(Checkbox):
-    """A switch, drawn as a box in its label."""
+    """A checkbox, drawn as a box in its label."""
 
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,7 +35,6 @@ class SwitchBox(Checkbox):
         self.show(switch)
 
     def show(self, switch: Switch) -> None:
-        """Show the switch's state."""
         self.switch = switch
         with self.prevent(Checkbox.Changed):
             self.value = switch.on
@@ -46,7 +45,7 @@ class SwitchBox(Checkbox):
 
 
 class Switches(ItemGrid):
-    """Switches side by side, in as many rows as needed."""
+    """Switches in rows of equal columns."""
 
     HELP = """\
 ## Switches
@@ -63,7 +62,7 @@ on the device or is copied there in each call. The workload's own flags follow. 
 
 
 class Controls(VerticalScroll, can_focus=False):
-    """Sliders and switches for the current settings. `Changed` carries the new settings."""
+    """The sliders and switches for the current settings. Posts `Changed` with the new settings."""
 
     HELP = """\
 ## Controls
@@ -116,10 +115,10 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         self._switches = switches(state.settings)
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
-            if kept is not None:  # without this, the next panel would get the focus, even a hidden one
+            if kept is not None:  # otherwise the next panel would get the focus, even a hidden one
                 self.screen.set_focus(None)
             await self.recompose()
-            if kept is not None and self.screen.focused is None:  # nothing else has been focused meanwhile
+            if kept is not None and self.screen.focused is None:  # no other widget has the focus
                 same = self.query(f"#{kept.id}") if kept.id else ()
                 for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
                     place.focus()
@@ -129,7 +128,9 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             box.show(switch)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield every slider and switch for the command palette, which moves the focus to the chosen one."""
+        """Yield a palette entry for every slider and switch. Choosing an entry focuses the slider or
+        switch.
+        """
         for slider in self.query(Slider):
             parameter = slider.control.parameter
             options = " ".join(getattr(parameter, "options", ()))
@@ -140,11 +141,10 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     @property
     def _shape(self) -> object:
-        """The set of controls, regardless of their values."""
+        """Identifies the set of controls, without their values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:
-        """Go to the slider above or below."""
         places = [widget for widget in self.query("Slider, SwitchBox") if widget.focusable]
         focused = self.screen.focused
         if places:
@@ -178,7 +178,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             self.post_message(self.Changed(changed, True))
 
     async def _refuse(self, why: str) -> None:
-        """Report why a change was rejected, and show the unchanged settings."""
+        """Show why a change was rejected, and restore the unchanged settings."""
         self.notify(why, severity="warning", markup=False)
         self._shown = None
         await self.draw()

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 HEIGHT, ROOMY = 6, 36
-"""Height of the bar with its border, and the minimum height of a screen on which the results get three more
-rows. Both in rows.
+"""Rows of the bar with its border, and the minimum rows of a screen on which the results get three more
+rows.
 """
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):
-    """Shows the demo's current step; has the focus during the demo."""
+    """Shows the demo's current step. Has the focus during the demo."""
 
     DEFAULT_CSS = "DemoBar { width: 1fr; }"
     HELP = """\
@@ -102,7 +102,6 @@ returns to the previous screen; the runs are in the history.
             self.call_later(self._race)
 
     async def _race(self) -> None:
-        """Show the outcome as a race."""
         await self.screen.run_action("view('compare')")
         for view in self.screen.query("Compare"):
             await view.run_action("race")
@@ -114,12 +113,11 @@ returns to the previous screen; the runs are in the history.
             self.repaint()
 
     def action_guess(self, number: int) -> None:
-        """Record the guess and measure."""
         if self._demo.choose(number):
             self._measure()
 
     def action_next(self) -> None:
-        """Measure without a guess, go to the next preset, or end the demo."""
+        """Measure without a guess, go to the next preset, or show the demo's results."""
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
@@ -135,11 +133,9 @@ returns to the previous screen; the runs are in the history.
             self.repaint()
 
     def action_back(self) -> None:
-        """Go to the previous preset."""
         self._enter(self._demo.at - (self._demo.stage != "summary"))
 
     def action_pause(self) -> None:
-        """Pause or continue."""
         self._demo.paused = not self._demo.paused
         self.repaint()
 
@@ -155,7 +151,9 @@ returns to the previous screen; the runs are in the history.
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo and go back to where the user was. The demo's measurements stay in the history."""
+        """End the demo and restore the screen from before the demo. The demo's measurements stay in the
+        history.
+        """
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

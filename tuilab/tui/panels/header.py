@@ -1,4 +1,4 @@
-"""The first line: the lab's name, the open preset, the machine, and the current activity."""
+"""The first line of the screen: the lab's name, the open preset, the machine, and the current activity."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ BAR = 10
 
 
 class Header(LineWidget):
-    """The header, in one line; the machine is omitted first if space is short."""
+    """The header, in one line. If space is short, the machine is omitted first."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -63,7 +63,6 @@ it. It also shows runs that continue in the background; a click opens such a run
         self._runs_unseen = False
 
     def tell(self, state: "LabState") -> None:
-        """Show the title of the settings, the machine, and the current activity."""
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)
@@ -87,7 +86,7 @@ it. It also shows runs that continue in the background; a click opens such a run
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state always fits, and is shortened if the title has no room. The title gets the rest.
+        # The state gets its full width, or is shortened if the title has no room. The title gets the rest.
         states = self._states
         said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
         said = whole_words(said, max(12, width - 12))

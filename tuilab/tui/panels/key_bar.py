@@ -14,10 +14,10 @@ KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
 
 
 class KeyBar(LineWidget):
-    """Shows each key with its action, which a click also triggers; the command palette's key is at the right.
+    """Shows each key with its action, which a click also runs. The command palette's key is at the right.
 
-    Textual's footer has a widget per key and recreates them all when the focus moves. That accounts for 80%
-    of the time spent styling a screen, and forces another layout and repaint.
+    Textual's footer has a widget per key and recreates all of them when the focus moves. That accounts for
+    80% of the time spent styling a screen, and forces another layout and repaint.
     """
 
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class KeyBar(LineWidget):
         return (("▏", EDGE), *self._draw_key(self._palette)) if self._palette is not None else ()
 
     def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
-        """Yield the keys that fit next to the palette's key, each with its action."""
+        """Yield the keys that fit to the left of the palette's key, each with the text of its action."""
         room = width - width_of(self._right())
         for found in self._keys:
             drawn = self._draw_key(found)
@@ -69,7 +69,6 @@ class KeyBar(LineWidget):
         return [(*line, (" " * (width - width_of([*line, *right])), TEXT), *right)]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Run the action of the key under the mouse."""
         found, end = self._palette, self.size.width - width_of(self._right())
         if event.x < end:
             found, end = None, 0

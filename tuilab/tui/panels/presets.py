@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Presets(OptionList):
-    """The list of presets. Posts `Chosen` when the user picks one."""
+    """The list of presets. Posts `Chosen` when the user opens a preset."""
 
     HELP = """\
 ## Presets
@@ -42,21 +42,20 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     ]
 
     class Chosen(Message):
-        """The user picked the preset with that name."""
+        """The user opened the preset with that name."""
 
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
 
     words = var("", init=False)
-    """Search words: every listed row must contain all of them."""
+    """Search words. Only rows that contain all of them are listed."""
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
         self.titles = tuple(rows)
-        """Every row, listed or not."""
+        """Every row, whether listed or not."""
         self.listed: Sequence[Title] = ()
-        """The rows that contain the words."""
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
@@ -68,13 +67,12 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.watch_words()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show these rows. Redraws nothing if they are unchanged."""
+        """Show these rows. Does nothing if they are unchanged."""
         if tuple(rows) != self.titles:
             self.titles = tuple(rows)
             self.watch_words()
 
     def watch_words(self) -> None:
-        """List the rows that contain the words."""
         self.listed = matching(self.titles, self.words)
         self._prompts = [self._prompt(row) for row in self.listed]
         rows = zip(self._prompts, self.listed, strict=True)
@@ -91,10 +89,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         here: bool = False,
         emulated: Collection[str] = (),
     ) -> None:
-        """Mark the open preset and whether it was changed, and show the verdict on each claim.
+        """Mark the open preset and whether it was changed, and show each preset's verdict.
 
-        here: move the cursor to the open preset. emulated: presets whose verdicts are based on an emulated
-        GPU.
+        here: move the cursor to the open preset. emulated: presets whose verdicts rely on an emulated GPU.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
@@ -108,8 +105,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     @property
     def marked(self) -> str:
-        """The title of the preset under the cursor if the list has the focus and another preset is open, else
-        "".
+        """The title of the preset under the cursor, if the list has the focus and another preset is open;
+        else "".
         """
         row = self.listed[self.highlighted] if self.highlighted is not None else None
         if not self.has_focus or row is None or row.kind != "preset" or row.name == self._opened:
@@ -138,7 +135,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row. A second click opens and measures its preset."""
+        """Move the cursor to the clicked row. A second click opens and measures its preset."""
         event.prevent_default()  # otherwise the first click would open it
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":
@@ -148,7 +145,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """After the cursor has moved, treat the next click as a first click."""
+        """Treat the next click as a first click, because the cursor has moved."""
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)
@@ -193,7 +190,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
 
 class PresetsPanel(Vertical):
-    """The preset list in a frame, and a description of the preset under the cursor."""
+    """The list of presets in a frame, with a description of the preset under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", id="presets.filter"),
@@ -224,7 +221,6 @@ class PresetsPanel(Vertical):
         self.query_one(LineInput).focus()
 
     def action_unfilter(self) -> None:
-        """Clear the filter and return to the list."""
         line = self.query("#preset-filter")
         if not line:
             raise SkipAction()
@@ -233,19 +229,20 @@ class PresetsPanel(Vertical):
         self.presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """List the presets that contain the words. Connected by name, because Input is loaded on demand."""
+        """List the presets that contain the typed words. Connected by name, because Input is loaded on
+        demand.
+        """
         event.stop()
         self.presets.words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
-        """Return to the list; if only one preset is left, open it."""
+        """Return to the list; if only one preset is listed, open it."""
         event.stop()
         self.presets.focus()
         if sum(row.kind == "preset" for row in self.presets.listed) == 1:
             self.presets.action_select()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show the catalogue's presets."""
         self.presets.load(rows)
         if not rows:
             self.query_one("#about", Static).update("No presets were found.")

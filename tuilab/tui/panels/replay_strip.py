@@ -21,12 +21,12 @@ KEYS = (
     "{replay-pause} {replay-back} {replay-on} {replay.left} {replay.right} {replay-slower} {replay-faster} "
     "{stop}",
 )
-"""The hints, from longest to shortest; the longest that fits is shown."""
+"""The hints, from longest to shortest. The first that fits is shown."""
 LEAST_TRACK = 12
 
 
 class ReplayStrip(LineWidget, Hearing, can_focus=True):
-    """The line of controls that is shown during a replay."""
+    """The line that controls a replay."""
 
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
     HELP = """\
@@ -81,11 +81,9 @@ confirmation before it measures the settings. **{stop}** ends the replay.
         self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
-        """Go to the start or the end."""
         self.lab.playback.command(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:
-        """Seek to the clicked position of the track."""
         first, cells = self._track
         share = (event.x - first) / max(1, cells - 1)
         if 0 <= share <= 1:

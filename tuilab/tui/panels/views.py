@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 TAB_STEP = 10
-"""Cells by which one wheel step moves the tabs."""
+"""Number of cells by which one step of the mouse wheel moves the tabs."""
 
 
 class Views(Vertical):
@@ -32,8 +32,6 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
 """
 
     class Opened(Message):
-        """This view is now open."""
-
         def __init__(self, key: str, view: View) -> None:
             super().__init__()
             self.key, self.view = key, view
@@ -41,17 +39,17 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
     def __init__(self) -> None:
         super().__init__(id="views", classes="frame")
         self.key = "live"
-        """The open view."""
+        """The name of the open view."""
         self._views: dict[str, View] = {}
 
     @property
     def view(self) -> View | None:
-        """The open view; None until it is loaded."""
+        """The open view; None until it is created."""
         view = self._views.get(self.key)
         return view if view is not None and view.is_mounted else None
 
     async def fill(self, lab: "Lab", viewing: ViewOptions) -> None:
-        """Create the tabs and the open view. Other views are created when first opened."""
+        """Create the tabs and the open view. The other views are created when they are first opened."""
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab, self._viewing = lab, viewing
@@ -66,7 +64,7 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
 
         into, self.key = into or self.has_focus_within, key
         if not self.is_attached or not self.query(Tabs):
-            return  # the page is closing and has already removed its tabs
+            return  # the page is closing, and its tabs no longer exist
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
@@ -74,7 +72,7 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
                 self._lab, self._viewing, id=f"view-{key}"
             )
             await switcher.add_content(view)
-        switcher.current = f"view-{self.key}"  # the user may have opened another view meanwhile
+        switcher.current = f"view-{self.key}"  # the user may have opened another view in the meantime
         if (shown := self.view) is not None:
             if into:
                 shown.take_focus()
@@ -83,16 +81,14 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
         """Open the view of a clicked tab. Connected by name, because tabs are loaded on demand."""
         event.stop()
-        # After two quick key presses, the first one's event arrives after the second was handled.
+        # Of two quick key presses, the first press's event arrives after the second press was handled.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll the tabs right if they do not all fit."""
         self._move_tabs(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Scroll the tabs left."""
         self._move_tabs(event, -1)
 
     def _move_tabs(self, event: events.MouseEvent, by: int) -> None:
@@ -102,6 +98,6 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
                 tabs.query_one("#tabs-scroll").scroll_relative(x=by * TAB_STEP, animate=False, force=True)
 
     def beside(self, by: int) -> str:
-        """Return the key of the view to the left or right, wrapping around."""
+        """Return the name of the view `by` tabs to the right (left if negative), wrapping around."""
         keys = list(VIEWS)
         return keys[(keys.index(self.key) + by) % len(keys)]

@@ -1,4 +1,4 @@
-"""The context that the parts of the main screen share."""
+"""Holds the objects that the parts of the main screen share."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from tuilab.tui.parts.corner import Corner
 
 @dataclass(frozen=True)
 class Context:
-    """The screen, the lab, and the panels used by more than one part."""
+    """The screen, the lab, and the panels that several parts use."""
 
     screen: Screen[None]
     lab: Lab

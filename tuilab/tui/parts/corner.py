@@ -14,24 +14,23 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
-"""Maximum characters of a message, and of a warning: longer ones would cover the screen."""
+"""Maximum characters of a message, and of a warning. Longer texts would cover the screen."""
 
 
 class Corner:
-    """Shows short messages; the log contains the full text of a long warning."""
+    """Shows short messages. The log contains the full text of a long warning."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen
         self.log: Callable[[str, Literal["warning", "error"]], None] = lambda text, level: None
-        """Writes to the lab's log once the lab exists."""
+        """Writes to the lab's log; does nothing until the lab exists."""
 
     def warn(self, text: str) -> None:
-        """Show a warning from the lab, and log it."""
         self.log(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """Show a short message. A warning stays longer: until the user presses a key."""
+        """Show a short message. A warning stays until the user presses a key."""
         seconds = 4 if tone == "information" else 10
         words = sanitize_block(spoken(self._screen, text), LONGEST_SAID)
         if tone != "information" and len(words) > LONGEST_TROUBLE:
@@ -42,7 +41,7 @@ class Corner:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show invalid input as a message to the user instead of raising an error."""
+        """Show an InputError as a message to the user instead of raising it."""
         try:
             yield
         except InputError as error:

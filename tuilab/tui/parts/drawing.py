@@ -14,8 +14,6 @@ from tuilab.tui.widgets.answer import AnswerPanel
 
 
 class Drawing:
-    """Updates every panel that a change affects."""
-
     dragging = False
     """True while a slider is being dragged. The text of the slider's panel is updated only when the drag
     ends.
@@ -30,7 +28,7 @@ class Drawing:
         self._header, self._answer, self.placement = header, answer, placement
 
     def show(self, change: Change) -> None:
-        """Update the parts of the screen that the change affects."""
+        """Redraw the panels that depend on the changed parts of the lab."""
         state = self._lab.state
         self._header.tell(state)
         if self._lab.playback.replay is None and (strip := self._screen.query("#replay")):
@@ -59,8 +57,8 @@ class Drawing:
             self._corner.say(text, "error" if level == "error" else "information")
 
     def _show_borders(self, state: LabState) -> None:
-        """Show the next steps below the view, and the cost of a run below the controls."""
-        if self.dragging:  # setting the text of a border redraws the whole panel
+        """Show the next steps in the view's border, and the cost of a run in the border of the controls."""
+        if self.dragging:  # setting a border's text redraws the whole panel
             return
         steps = f"next: {', '.join(wanted := [spoken(self._screen, step) for step in next_steps(state)])}"
         if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
@@ -79,8 +77,8 @@ class Drawing:
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """Sample the devices unless a run is active: during a run, the reports of the run trigger sampling,
-        which disturbs the run less.
+        """Sample the devices unless a run is active. A run's own reports trigger samples, which disturbs the
+        run less.
         """
         if not self._lab.state.asked:
             self.look_at_devices()

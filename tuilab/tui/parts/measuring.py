@@ -8,14 +8,13 @@ from tuilab.tui.parts.opening import Opener
 
 
 class Measuring:
-    """Sends requests to the lab, and shows a message if a request cannot be met."""
+    """Passes the user's requests to the lab, and shows a message if a request cannot be met."""
 
     def __init__(self, context: Context, navigation: Navigation, opener: Opener) -> None:
         self._lab, self._corner, self._presets = context.lab, context.corner, context.panel.presets
         self._navigation, self._opener = navigation, opener
 
     def run(self) -> None:
-        """Measure the current settings."""
         if reading := self._opener.reading:
             self._opener.run_requested = True
             self._corner.say(f"{reading} is still loading; it will be measured when loaded.")
@@ -34,7 +33,6 @@ class Measuring:
             self._corner.say("Choose a preset first: {presets}, arrows, {presets.open}.")
 
     async def sweep(self) -> None:
-        """Measure over a range of sizes."""
         settings = self._lab.state.settings
         if settings is None:
             return
@@ -49,28 +47,24 @@ class Measuring:
         await self._navigation.look("sweep")
 
     def stop(self) -> None:
-        """Stop the current activity."""
         if not self._lab.stop():
             self._corner.say("Nothing is running.")
 
     def undo(self) -> None:
-        """Undo the last change."""
         if not self._lab.undo():
             self._corner.say("Nothing to undo.")
 
     def redo(self) -> None:
-        """Redo the last undone change."""
         if not self._lab.redo():
             self._corner.say("Nothing to redo.")
 
     def toggle_live(self) -> None:
-        """Turn live sliders on or off."""
         self._lab.rerun = not self._lab.rerun
         on = "Live sliders on: each change is measured."
         self._corner.say(on if self._lab.rerun else "Live sliders off: {run} measures.")
 
     def _spared(self, action: str) -> bool:
-        """Warn once before a measurement replaces a replay; return whether the warning was shown."""
+        """Warn once before a measurement replaces a replay; return True if this call warned."""
         spared = self._lab.playback.spare()
         if spared:
             state = self._lab.state
@@ -79,7 +73,7 @@ class Measuring:
         return spared
 
     def _say_which(self, done: str) -> None:
-        """Name the preset that will be measured while the cursor is on another one."""
+        """If the cursor is on another preset, tell the user which preset is measured."""
         marked, settings = self._presets.marked, self._lab.state.settings
         if marked and settings is not None:
             text = f"{{presets.open}} opens the selected one: {marked}."

@@ -7,7 +7,9 @@ from tuilab.tui.screens.jump import JumpScreen
 
 
 class Navigation:
-    """Moves to the presets, the controls and the views; on a narrow screen the presets are a drawer."""
+    """Moves the focus to the presets, the controls and the views. On a narrow screen, the presets are a
+    drawer.
+    """
 
     def __init__(self, context: Context) -> None:
         self._screen, self._views, self._controls = context.screen, context.views, context.controls
@@ -24,7 +26,7 @@ class Navigation:
     def close_drawer(self) -> None:
         """Close the drawer that covers a narrow screen, because the user requested something below it.
 
-        A hidden list must not keep the focus.
+        If the hidden list has the focus, moves the focus away.
         """
         narrow = self._screen.has_class("-narrow")
         if self._screen.has_class("-drawer") or (narrow and self._presets.has_focus):
@@ -32,19 +34,18 @@ class Navigation:
             self.to_controls()
 
     def to_controls(self) -> None:
-        """Focus the first slider."""
         first = next((w for w in self._controls.query("*") if w.focusable), None)
         if first is not None:
             self._screen.set_focus(first)
 
     async def look(self, key: str, *, into: bool = False) -> None:
-        """Show a view; if the presets had the focus, move the focus to the view."""
+        """Show a view. If the presets had the focus, focus the view."""
         into = into or self._panel.has_focus_within
         self.close_drawer()
         await self._views.open(key, into=into)
 
     async def filter(self) -> None:
-        """Focus the filter of the current view, or the presets' filter if the view has none."""
+        """Focus the filter of the current view; if it has none, focus the presets' filter."""
         view = self._views.view
         lines = view.query("Filter") if view is not None else ()
         if lines:
@@ -63,7 +64,7 @@ class Navigation:
         screen.maximized = next(panels, self._views)
 
     def jump(self) -> None:
-        """Label every place that can be jumped to with a letter."""
+        """Show a letter on every widget that can have the focus; typing the letter moves the focus there."""
 
         async def go(place: Widget | None) -> None:
             if place is not None and place.focusable:

@@ -1,4 +1,4 @@
-"""Opens the target of a path: a document, a preset file, a recording, the user's own code."""
+"""Opens what a typed path names: a document, a preset file, a recording, or the user's own code."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -30,11 +30,11 @@ class Opener:
     """Opens presets and files; replays recordings."""
 
     reading = ""
-    """The user's file that is being loaded. If the user requests a measurement meanwhile, this file is
-    measured.
+    """Path of the user's file that is being loaded; "" if none. A measurement that the user requests during
+    loading measures this file.
     """
     run_requested = False
-    """Whether a run was requested before the file was loaded."""
+    """Whether the user requested a run before the file was loaded."""
     _mistyped = ""
     """A path that could not be opened, for the user to correct."""
 
@@ -53,17 +53,14 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return True if the words do not name a preset.
-
-        Opening them then reports what is wrong.
-        """
+        """Return True unless the words name a preset. Opening the words then reports any error in them."""
         try:
             return not isinstance(resolve(words), NamedPreset | PresetFile)
         except InputError:
             return True
 
     def ask(self) -> None:
-        """Ask for a document, a preset file or the user's own code, and open it."""
+        """Ask for the path of a document, a preset file or the user's own code, and open it."""
         from tuilab.tui.screens.menu import MenuScreen, Paths
 
         recent = [Offer(path, from_here(path)) for path in reopened()]
@@ -73,7 +70,7 @@ class Opener:
         )
 
     def open_soon(self, words: str | None) -> None:
-        """Open a path in the background, because reading a file and querying the worker take time."""
+        """Open a path in the background, because reading a file and asking the worker take time."""
         self._screen.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
@@ -96,8 +93,8 @@ class Opener:
             self.reading, self.run_requested = "", False
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
-        """Open the preset, file or function that the words name. Raises InputError, and Unanswered if the
-        user's code raises.
+        """Open the preset, file or function that the words name. Raises InputError, or Unanswered if the
+        user's code raises an error.
         """
         from tuilab.lab import opening
 
@@ -128,7 +125,10 @@ class Opener:
         remember_opened(words)
 
     async def _open_document(self, path: str, functions: bool) -> None:
-        """Show a document's page. functions: whether to first offer the other ways to open a code file."""
+        """Show a document's page.
+
+        functions: whether to offer other uses of a code file first.
+        """
         from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen
 
@@ -141,7 +141,7 @@ class Opener:
             self._screen.app.push_screen(DocumentScreen(report, self._lab), self._take)
 
     def _ask_shapes(self, words: str, lacking: Sequence[str]) -> None:
-        """Ask for the shapes of a function's arguments, and open the function with them."""
+        """Ask for the shapes of a function's arguments, and then open the function."""
         from tuilab.lab.opening import of_shapes, with_shapes
         from tuilab.tui.screens.shapes import ShapesScreen
 
@@ -155,7 +155,6 @@ class Opener:
         self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking), given)
 
     def _take(self, preset: Preset | None, own: Own | None = None) -> None:
-        """Add a preset to the list, open it and measure it."""
         if preset is not None:
             self._list(preset, own)
             self.open_preset(preset)
@@ -165,19 +164,18 @@ class Opener:
         self.list_presets()
 
     def list_presets(self) -> None:
-        """List the lab's presets in their panel."""
         self._panel.load(titles.titles(self._lab.state.presets.all, self._lab.state.presets.problems))
 
     def open_preset(self, preset: Preset) -> None:
-        """Open a preset, and measure it if live sliders are on."""
+        """Open a preset. With live sliders, also measure it."""
         self._lab.open(preset)
         if (preset.sweep is None) == (self._views.key == "sweep"):
-            # Show the view that suits the preset: a curve for a sweep, else samples.
+            # Show the view that suits the preset: the curve for a sweep, else the samples.
             self._screen.call_later(self._views.open, "sweep" if preset.sweep else "live")
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset over a watched program, and set the values that the preset accepts."""
+        """Open a preset over a watched program, and set those values that are parameters of the preset."""
         preset = self._lab.state.presets.find(name)
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")
@@ -194,7 +192,6 @@ class Opener:
         await self.open_path(folder, taken)
 
     def _beside(self, preset: Preset, values: Mapping[str, Value], measure: bool) -> None:
-        """Show a preset over a watched program, and measure it if requested."""
         self._lab.present(preset, values)
         text = "{watched} goes back to your program."
         if measure:

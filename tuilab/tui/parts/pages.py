@@ -1,4 +1,6 @@
-"""Opens the pages over the main screen, writes exports, and copies the equivalent command line."""
+"""Opens the pages over the main screen, writes exports, and copies the command line that repeats a
+measurement.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -17,9 +19,7 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Classes of pages, by name. A page is imported when it is first opened, and takes the lab as its
-argument.
-"""
+"""Classes of pages, by name. A page is imported when it is first opened. Its constructor takes the lab."""
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \
 that host.
@@ -32,14 +32,14 @@ class Pages:
     """Opens the pages and carries out the user's choices."""
 
     def __init__(self, context: Context, player: Player, keymap: Mapping[str, str]) -> None:
-        """keymap: the user's own keys."""
+        """keymap: keys that the user has changed, by action id."""
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
         self._views, self._viewing = context.views, context.viewing
         self._player, self._keymap = player, keymap
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the command palette's entries for the exports, and for the findings of the run and the
-        doctor.
+        """Yield the command palette's entries for the exports, for the run's findings and for the doctor's
+        findings.
         """
         from tuilab.lab.export import formats
 
@@ -55,23 +55,22 @@ class Pages:
             yield "doctor: no GPU is visible", report.cause, partial(self.open, "why"), words
 
     def open(self, name: str) -> None:
-        """Open one of `PAGES` by its name."""
         self._screen.app.push_screen(resolve_name(PAGES[name])(self._lab))
 
     def arms(self) -> None:
-        """Choose the arms and ghosts to draw."""
+        """Let the user choose the arms and ghosts to draw."""
         from tuilab.tui.screens.arms import ArmsScreen
 
         self._screen.app.push_screen(ArmsScreen(self._lab, self._viewing))
 
     def keys(self) -> None:
-        """Show every key on one page."""
+        """Show a page that lists every key."""
         from tuilab.tui.screens.help import KeysScreen
 
         self._screen.app.push_screen(KeysScreen(self._keymap))
 
     def fact_check(self) -> None:
-        """Measure every claim in this preset's document, on a page over the lab."""
+        """Open a page that measures every claim in this preset's document."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -89,7 +88,7 @@ class Pages:
         self._screen.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def hosts(self) -> None:
-        """List the other machines and environments, with a line to add one."""
+        """List the other machines and environments, with an input to add one."""
         from tuilab.tui.screens.menu import MenuScreen
 
         known = self._lab.state.hosts.known
@@ -106,7 +105,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Measure on another host too. Show a message if its name is invalid."""
+        """Add a host to the following measurements. Show a message if its name is invalid."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
@@ -119,7 +118,7 @@ class Pages:
                 self._corner.say(f"Connecting to {name}; choose it with the device slider.")
 
     def history(self) -> None:
-        """List the saved runs, to find, compare, tag, pin, delete, export or replay."""
+        """Open the page of saved runs."""
         from tuilab.tui.screens.history import HistoryScreen
 
         async def chosen(run: str | None) -> None:
@@ -141,13 +140,13 @@ class Pages:
         self._corner.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + text)
 
     def export(self) -> None:
-        """Save this view or run as a file."""
+        """Let the user save the view or the run as a file."""
         from tuilab.lab.export import formats
         from tuilab.tui.screens.menu import MenuScreen
 
         def chosen(key: str | None) -> None:
             if key:
-                # Wait until the page has closed, so that a picture shows the lab itself.
+                # Wait until the page has closed, so that a picture of the screen shows the lab itself.
                 self._screen.call_after_refresh(lambda: self._write(key))
 
         there = formats(bool(self._lab.state.shown.run))

@@ -1,4 +1,4 @@
-"""Replays and the demo, each with its own bar on the main screen."""
+"""Controls replays and the demo, each with its own bar on the main screen."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,11 +25,11 @@ class Player:
             yield words, "Show the progress of this run.", partial(self.play, file), "unattended ssh hangup"
 
     def command(self, do: str, *by: int) -> None:
-        """Pass a command such as `pause` to the replay."""
+        """Apply a command of the replay, such as `pause`. by: arguments of the command."""
         self._lab.playback.command(lambda replay: getattr(replay, do)(*by))
 
     async def choose(self) -> None:
-        """Let the user choose a recorded run, and replay it as if it were live."""
+        """Let the user choose a recorded run, and replay it."""
         from tuilab.tui.screens.menu import MenuScreen
 
         page = MenuScreen(
@@ -39,11 +39,11 @@ class Player:
         self._screen.app.push_screen(page, self.play)
 
     async def background(self) -> None:
-        """Show the run that continues in the background, up to its current state."""
+        """Replay the run that continues in the background, up to its current state."""
         await self.play(next(iter(self._lab.state.background.values()), None))
 
     async def play(self, name: str | None) -> None:
-        """Replay a run of the history, or a file."""
+        """Replay a saved run, or the run in a file."""
         from tuilab.tui.panels.replay_strip import ReplayStrip
 
         if not name:
@@ -52,11 +52,11 @@ class Player:
             await self._lab.replay(name)
             if not self._screen.query(ReplayStrip):
                 await self._work.mount(ReplayStrip(self._lab), after=self._views)
-            self._screen.query(ReplayStrip).focus()  # the screen may have been closed meanwhile
+            self._screen.query(ReplayStrip).focus()  # the screen may have been closed in the meantime
             self._screen.refresh_bindings()
 
     async def demo(self) -> None:
-        """Start the demo: the user guesses whether a claim holds, and sees the result."""
+        """Start the demo: the user guesses whether a claim holds, and then sees the measured result."""
         from tuilab.presentation.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 

@@ -1,4 +1,4 @@
-"""The full answer: its confidence, every claim with its evidence, every caveat, and advice."""
+"""Shows the full answer: its confidence, every claim with its evidence, every caveat, and advice."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -36,7 +36,6 @@ each claim of the document with verdict and evidence, every caveat, advice, and 
             yield Static(dressed(self, answer_page(self._lab.state)))
 
     def on_resize(self) -> None:
-        """Fit the table of arms to the width."""
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:

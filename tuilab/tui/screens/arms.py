@@ -40,7 +40,6 @@ measured.
     ]
 
     def action_only(self) -> None:
-        """Draw only the arm under the cursor."""
         if self.highlighted is not None:
             chosen = self.get_option_at_index(self.highlighted).value
             if chosen != GHOSTS:
@@ -49,13 +48,10 @@ measured.
                     self.deselect(other)
 
     def action_all(self) -> None:
-        """Draw all arms."""
         self.select_all()
 
 
 class ArmsScreen(Page[None]):
-    """The list in a frame; escape closes it."""
-
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "close", "close", id="arms.close")]
     DEFAULT_CSS = """
     ArmsScreen > .frame { width: 64; }
@@ -95,7 +91,7 @@ class ArmsScreen(Page[None]):
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)
-        elif arms:  # there are no arms if another run has started meanwhile
-            # At least one arm is drawn.
+        elif arms:  # another run may have started, which has no arms yet
+            # At least one arm must be drawn.
             event.selection_list.select(next(iter(viewing.drawn_arms(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

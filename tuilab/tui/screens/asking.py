@@ -1,4 +1,4 @@
-"""A page that asks for a text."""
+"""A page that asks for text."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from tuilab.tui.screens.modal import Page, framed
 
 
 class NoteScreen(Page[str]):
-    """A text of several lines. Returns the text, or None if unchanged."""
+    """An input of several lines. Returns the text, or None if unchanged."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "keep", "keep", show=False, priority=True, id="note.keep"),
@@ -36,5 +36,4 @@ class NoteScreen(Page[str]):
         self.query_one(TextArea).focus()
 
     def action_keep(self) -> None:
-        """Close with the note."""
         self.dismiss(self.query_one(TextArea).text)

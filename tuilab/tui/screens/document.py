@@ -1,4 +1,4 @@
-"""A document with its findings, and the presets that measure what its examples intended to measure. Never
+"""Shows a document with its findings, and presets that measure what its examples were meant to measure. Never
 runs the document's code.
 """
 
@@ -73,7 +73,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
             found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
-        # The finding being measured.
+        # The finding that is being measured.
         self._proving: Finding | None = None
         self._came_from = lab.state.place
 
@@ -110,20 +110,20 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         self._tell(found, words)
 
     def _tell(self, found: Finding, words: str) -> None:
-        """Show the result of a finding's measurement next to the finding."""
+        """Show the result of a measured finding next to that finding."""
         for findings in self.query("#findings").results(OptionList):
             at = next(number for number, each in enumerate(self._found) if each is found)
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Close the page and go back to where the user was. Stops the measurement of a finding."""
+        """Stop the measurement of a finding, and close the page."""
         if self._proving is not None:
             self._lab.stop()
         self._lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_fact_check(self) -> None:
-        """Measure the claims of the document in turn."""
+        """Measure all claims of the document, one after another."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -161,7 +161,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        # the list of findings no longer exists if the lab is exiting
+        # Exiting the lab may already have removed the list of findings.
         for last in [*self.query("#findings, TextArea")][-1:]:
             last.focus()
 
@@ -189,8 +189,8 @@ is wrong on this machine. Press it again to stop. The document's own code never 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
     """Return `✗ 12 TL003 wrong timing: the message. The remedy.`
 
-    For a warning or a note, `warning:` or `note:` precedes the title. Code that could not be resolved is
-    shown with the reason. shown: the result of the finding's measurement, placed first.
+    The title of a warning or note is preceded by `warning:` or `note:`. Unresolved code is shown with the
+    reason. shown: the result of the finding's measurement, placed first.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """The page of a fact check, which starts by itself. `space` stops and continues it; finished measurements
-    are kept.
+    """The page of a fact check. It starts to measure when opened; `space` stops and continues it. Finished
+    measurements are kept.
     """
 
     HELP = """\
@@ -82,21 +82,22 @@ The runs are saved in the history.
         self._show()
 
     def action_turn(self) -> None:
-        """Stop or continue the measurement."""
         if self.check.going:
             self._checker.stop()
         elif self.check.left:
             self._go()
 
     def action_close(self) -> None:
-        """Close the page and go back to where the user was. The measurements stay in the history."""
+        """Stop the measurement, close the page, and restore the settings from before. Finished measurements
+        stay in the history.
+        """
         if self.check.going:
             self._checker.stop()
         self.lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
-        """Write a page with machine and date to the current folder."""
+        """Write the results, with machine and date, to the current folder."""
         folder = Path.cwd()
         try:
             self._said = f"written: {write_page(self.check, folder, ending)}"
@@ -105,14 +106,13 @@ The runs are saved in the history.
         self._show_going()
 
     def _show(self) -> None:
-        # The widgets no longer exist if the check ends after the page was closed.
+        # The page may have been closed before the check ended; its widgets then no longer exist.
         for shown in self.query("#statements").results(Static):
             shown.update(dressed(self, fact_check_page(self.check)))
         self._show_going()
 
     @on(LabChanged)
     def _show_going(self) -> None:
-        """Show the progress."""
         words = [fact_check_progress(self.check, self.lab.state), self._said]
         for shown in self.query("#going").results(Static):
             shown.update(Content(spoken(self, "\n".join(filter(None, words)))))

@@ -42,13 +42,11 @@ width.
 - A **ghost** is an earlier run, drawn faintly under the current run. A **baseline** is the run that other
 runs are compared with.
 """
-"""The terms used on the screens."""
+"""Explanations of the terms on the screens."""
 OTHERS = "To change keys, write a `keymap.toml` in your configuration folder (`~/.config/tuilab`)."
 
 
 class HelpScreen(Modal[None]):
-    """A page over the screen; `?` or escape closes it."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,f1,q", "dismiss", "close", id="help.close"),
         Binding("slash", "search", "search", id="help.search"),
@@ -70,7 +68,7 @@ class HelpScreen(Modal[None]):
             yield LineInput(placeholder="type a word, then press enter", id="search")
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
-                # Markdown creates a widget per cell, which would delay the page by a second.
+                # Textual's Markdown creates a widget per table cell, which would delay the page by a second.
                 yield from map(draw_table, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
@@ -78,7 +76,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
     def action_search(self) -> None:
-        """Filter the page by typed words; only blocks that contain all of them remain."""
+        """Filter the page: only blocks that contain all typed words remain."""
         line = self.query_one(LineInput)
         line.display = True
         line.focus()
@@ -98,7 +96,9 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that contain all these words. A table is reduced to its matching rows."""
+    """Return the blocks of the page that contain all these words. Of a table, return only the matching
+    rows.
+    """
     wanted = words.casefold().split()
 
     def has(text: str) -> bool:
@@ -128,7 +128,7 @@ def draw_table(table: str) -> Static:
 
 
 def _bold(words: str) -> Iterator[tuple[str, str]]:
-    """Yield the text in pieces, with styles for `**` and backticks."""
+    """Yield (text, style) for each piece of the text, with a style for `**` and backticks."""
     for index, part in enumerate(MARKED.split(words)):
         yield part, "bold" * (index % 2)
 
@@ -182,12 +182,12 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
 
 
 def _table(head: str, rows: list[str]) -> list[str]:
-    """Return a table of two columns; empty without rows."""
+    """Return a table of two columns; [] without rows."""
     return ["\n".join([f"| {head} |", "|---|---|", *rows])] if rows else []
 
 
 def _about(widget: Widget | None) -> Iterator[str]:
-    """Yield the help texts of the widget and its ancestors, starting with the widget."""
+    """Yield the help text of the widget and of each of its ancestors, starting with the widget."""
     for node in widget.ancestors_with_self if widget is not None else ():
         if isinstance(node, Widget) and node.HELP:
             yield node.HELP.strip()

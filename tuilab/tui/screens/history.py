@@ -158,12 +158,11 @@ it. Neither is ever pruned.
         self.history.close()
 
     def say(self, text: str, style: TextStyle = MUTED) -> None:
-        """Show a sentence in the line below the runs."""
         if self.is_attached:
             self.query_one(Said).show(text, style)
 
     def failed(self, error: sqlite3.Error) -> None:
-        """Report a problem with the store. A damaged store is set aside and replaced with a new one."""
+        """Show a problem with the store. A damaged store is renamed and replaced with a new one."""
         self.say(trouble(error), BAD)
         if kept := self.lab.saved.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
@@ -178,7 +177,7 @@ it. Neither is ever pruned.
     # The list and the run under the cursor
 
     def _read_on(self) -> None:
-        """Load what the list needs, unless it is already being loaded."""
+        """Load the rows that the list needs, unless a load is already active."""
         if self.runs.wants and not self._reading:
             self._reading = True
             self.run_worker(self._read(), exit_on_error=False)
@@ -215,19 +214,18 @@ it. Neither is ever pruned.
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
-        """Search while typing."""
         self.table.filter = event.value
 
     def action_filter(self) -> None:
-        """Focus the filter line."""
         self.set_focus(self.query_one(Filter))
 
     def action_close(self) -> None:
-        """Go back to the lab."""
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """Go from the filter line to the rows; from the rows, clear the filter; if it is empty, close."""
+        """In the filter line, go to the rows. In the rows, clear the filter, or close the page if the filter
+        is empty.
+        """
         line = self.query_one(Filter)
         if line.has_focus:
             self.table.focus()
@@ -237,13 +235,12 @@ it. Neither is ever pruned.
             self.dismiss(None)
 
     def action_again(self) -> None:
-        """Reload the list, because another program may have added runs."""
+        """Reload the list, because another program may have changed it."""
         self.table.reload()
         self.say("List refreshed.")
 
     @on(Table.Selected)
     def action_replay(self) -> None:
-        """Replay the run under the cursor in the lab, as if it were live."""
         row = self._row()
         if row is None:
             return
@@ -258,7 +255,7 @@ it. Neither is ever pruned.
             self.dismiss(row.run)
 
     def _row(self) -> Entry | None:
-        """Return the run under the cursor, or report that there is none."""
+        """Return the run under the cursor. If there is none, show a message and return None."""
         row = self.table.row
         if row is None or not row.run:
             self.say("No run is selected.")
@@ -266,7 +263,7 @@ it. Neither is ever pruned.
         return row
 
     def _chosen(self) -> list[Entry]:
-        """Return the selected runs, or report that there are none."""
+        """Return the selected runs. If there are none, show a message and return []."""
         found = self.table.chosen
         if not found:
             self.say("No run is selected.")
@@ -275,12 +272,12 @@ it. Neither is ever pruned.
     # Running an operation
 
     def _begin(self, what: str) -> CancellableProgress | None:
-        """Start the progress of a long operation; return None if one is active, because only one can run at a
-        time.
+        """Start the progress of a long operation. Return None if another operation is active, because only
+        one can run at a time.
         """
         if self.going is not None:
-            # Put the sentence in the note, because otherwise the next progress report would overwrite it at
-            # once.
+            # Show the sentence as the progress's note, because the next progress report would overwrite
+            # anything else.
             self.going.note = ". Only one task can run at a time."
             self.say(self.going.words(), WARN)
             return None
@@ -292,7 +289,10 @@ it. Neither is ever pruned.
     async def _act(
         self, act: Awaitable[T], then: Callable[[T], None], going: CancellableProgress | None = None
     ) -> None:
-        """Run an operation in the background. going: the progress of a long operation."""
+        """Run an operation in the background, and pass its result to `then`.
+
+        going: the progress of a long operation.
+        """
         timer = self.set_interval(SHOW_S, lambda: self.say(going.words())) if going is not None else None
         try:
             then(await act)
@@ -312,17 +312,18 @@ it. Neither is ever pruned.
                 self.going = None
 
     def _changed(self, said: str) -> None:
-        """Report the result of an operation, and reload the list."""
+        """Show the result of an operation, and reload the list."""
         self.say(said, GOOD)
         self.table.reload()
 
     def _repinned(self, said: str) -> None:
-        """Draw the newly pinned runs under the live plot too."""
+        """Show the result of an operation, reload the list, and draw the newly pinned runs in the live
+        plot.
+        """
         self._changed(said)
         self.run_worker(self.lab.show_pinned(), exit_on_error=False)
 
     def action_stop(self) -> None:
-        """Stop the current operation."""
         if self.going is None:
             self.say("No task is running.")
         else:
@@ -332,7 +333,7 @@ it. Neither is ever pruned.
     # Comparing
 
     def action_compare(self) -> None:
-        """Compare the marked runs, or compare the run under the cursor with its baseline."""
+        """Compare the marked runs, or the run under the cursor with its pinned baseline."""
         entries = self._chosen()
         if len(entries) > MOST:
             self.say(f"At most {MOST} runs can be compared at once; {len(entries)} are marked.", WARN)
@@ -349,7 +350,7 @@ it. Neither is ever pruned.
     # Changing
 
     def action_tag(self) -> None:
-        """Change the tags."""
+        """Ask for the tags of the selected runs and save them."""
 
         def given(line: str | None) -> None:
             if line is not None:
@@ -362,7 +363,7 @@ it. Neither is ever pruned.
             self.app.push_screen(page, given)
 
     def action_note(self) -> None:
-        """Write a note on the run under the cursor."""
+        """Ask for the note on the run under the cursor and save it."""
         row = self._row()
         if row is None:
             return
@@ -398,7 +399,7 @@ it. Neither is ever pruned.
         self._act(self.history.do(acts.undo), self._repinned)
 
     def action_prune(self) -> None:
-        """Delete old runs after showing their number."""
+        """Ask which old runs to delete, and delete them."""
 
         def given(found: PruneCandidates | None) -> None:
             if found is not None and (going := self._begin("Pruning")):
@@ -409,7 +410,7 @@ it. Neither is ever pruned.
     # Files
 
     def action_export(self) -> None:
-        """Write runs to the current folder, in the lab's formats."""
+        """Ask for a format, and write the selected runs to the current folder."""
         from tuilab.lab.export import formats, write_several
 
         def given(key: str | None) -> None:
@@ -439,8 +440,6 @@ it. Neither is ever pruned.
             self._written(f"Written: {path}")
 
     def action_import(self) -> None:
-        """Import a recording."""
-
         def given(words: str | None) -> None:
             file = expanded(words or "")
             if words and (going := self._begin(f"Importing {sanitize_line(file.name, 60)}")):

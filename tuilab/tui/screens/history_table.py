@@ -39,7 +39,10 @@ STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
 
 
 class RunsTable(Table[Entry]):
-    """Table with one row per run. marked: the marked runs by id, in the order of marking."""
+    """A table with one row per run.
+
+    marked: the marked runs by id, in the order of marking.
+    """
 
     HELP = """\
 ## The runs
@@ -61,8 +64,8 @@ column header.
         usual: Callable[[str, str], Mapping[str, Value] | None],
         wanted: Callable[[], None],
     ) -> None:
-        """usual: returns the default parameters of a run with that preset and workload, None if unknown.
-        wanted: called if more rows may be needed.
+        """usual: returns the default parameters for a preset and workload; None if unknown. wanted: called if
+        more rows may be needed.
         """
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
@@ -95,14 +98,17 @@ column header.
             empty="Searching the history…",
         )
 
-    # The history itself searches and sorts the list.
+    # The history does the searching and sorting.
 
     def rearrange(self) -> None:
         if self.is_attached:
             self.reload(0)
 
     def reload(self, place: int | None = None) -> None:
-        """Search again. place: position of the cursor, None to keep it."""
+        """Search again.
+
+        place: new position of the cursor; None to keep its position.
+        """
         column, falling = self._sorted or (0, True)
         by = ORDERS.get(self.columns[column].label)
         order = (by, not falling) if by else LATEST
@@ -110,7 +116,10 @@ column header.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show the rows that have been loaded. place: position of the cursor after a search."""
+        """Show the loaded rows.
+
+        place: position of the cursor after a search.
+        """
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -133,13 +142,13 @@ column header.
 
     @property
     def chosen(self) -> list[Entry]:
-        """The marked runs, or else the run under the cursor."""
+        """The marked runs; if there are none, the run under the cursor."""
         if self.marked:
             return list(self.marked.values())
         return [self.row] if self.row is not None and self.row.run else []
 
     def action_mark(self) -> None:
-        """Toggle the mark of the run under the cursor, and move to the next run."""
+        """Mark or unmark the run under the cursor, and move to the next run."""
         row = self.row
         if row is None or not row.run:
             return
@@ -149,12 +158,11 @@ column header.
         self.action_move(1)
 
     def action_unmark(self) -> None:
-        """Unmark every run."""
         self.marked.clear()
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Toggle a run's mark if the user clicks to the left of its row."""
+        """Mark or unmark a run if the user clicks to the left of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
@@ -172,7 +180,6 @@ class About(LineWidget):
         self._entry: Entry | None = None
 
     def show(self, entry: Entry | None) -> None:
-        """Show another run, or more details of the same run."""
         if entry != self._entry:
             self._entry = entry
             self.repaint()
@@ -200,7 +207,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Return the run's identity, marks and outcome, as many as fit on a line."""
+    """Return the run's identity, marks and outcome: as many of them as fit on a line."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

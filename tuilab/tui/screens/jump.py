@@ -1,4 +1,4 @@
-"""Jump labels: a letter on every place that can have the focus; typing the letter moves there."""
+"""Shows a letter on every widget that can have the focus. Typing the letter focuses the widget."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -15,7 +15,7 @@ LETTERS = "asdfjklghqweruiopzxcvbnmty"
 
 
 class JumpScreen(Modal[Widget]):
-    """The page with the letters; the screen below stays visible. Returns the chosen widget."""
+    """The page with the letters, over the visible screen. Returns the chosen widget."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
     CSS = """
@@ -37,11 +37,10 @@ class JumpScreen(Modal[Widget]):
             yield label
 
     def on_key(self, event: events.Key) -> None:
-        """Go to the place with that letter; any other key closes the page."""
+        """Return the widget with that letter; any other key closes the page."""
         event.stop()
         event.prevent_default()
         self.dismiss(self._places.get(event.character or ""))
 
     def on_click(self) -> None:
-        """Close on a click outside."""
         self.dismiss()

@@ -1,6 +1,6 @@
 """The main screen: header, presets, answer, view, controls, placement, keys.
 
-It starts in three steps: presets, frames, contents of the frames. The presets are painted first, and each
+It is built in three steps: presets, frames, contents of the frames. The presets are painted first, and each
 later step imports the modules that only it needs. If everything were created in one step, the first paint
 would take twice as long.
 """
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from tuilab.tui.parts.playing import Player
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls back once the change has been sent to the terminal."""
+"""Draws a change, and calls its second argument once the change has been sent to the terminal."""
 MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
-"""Creates the lab, given functions that warn and draw. Called after the first paint, because importing the
-lab takes as long as importing Textual.
+"""Creates the lab from two functions: one shows a warning, one draws a change. Called after the first paint,
+because importing the lab takes as long as importing Textual.
 """
 
 
@@ -90,11 +90,11 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """Whether the lab, the widgets and the parts exist; until then only `run` and the app's own
-    actions work.
+    """Whether the lab, the widgets and the parts exist. Until then, only `run` and the app's own actions
+    work.
     """
     _run_requested = False
-    """Whether a run was requested before the screen was filled."""
+    """Whether the user requested a run before the screen was filled."""
 
     def __init__(
         self,
@@ -103,8 +103,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         keymap: Mapping[str, str],
         read_keymap: Callable[[], Sequence[str]],
     ) -> None:
-        """keymap: the user's own keys, available after `read_keymap`, which returns the problems in their
-        file.
+        """keymap: the user's own keys, filled by `read_keymap`. read_keymap: returns the problems in the file
+        of keys.
         """
         super().__init__(id="lab")
         self.options, self.keymap = options, keymap
@@ -128,7 +128,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._frame)
 
     async def _frame(self) -> None:
-        """Create the rest of the screen, still empty; this takes half as long as the first paint."""
+        """Create the frames, still empty. This takes half as long as the first paint."""
         from tuilab.tui.panels.header import Header
         from tuilab.tui.panels.key_bar import KeyBar
         from tuilab.tui.panels.views import Views
@@ -145,7 +145,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """Fill the frames. The worker starts first, because its start takes longest."""
+        """Fill the frames. The worker is started first, because its start takes longest."""
         from tuilab.tui.parts.corner import Corner
 
         options, corner = self.options, Corner(self)
@@ -203,7 +203,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.drawing.look_at_devices()
         self.set_interval(devices.EVERY_S, self.drawing.look_at_devices_at_rest)
-        # Load the plotting library while the worker is still loading TensorFlow.
+        # Load the plotting library while the worker loads TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:
             await self.player.play(str(options.replay))
@@ -226,7 +226,10 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Reactions to changes
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw a change. `painted` is called once the change has been sent to the terminal."""
+        """Draw a change.
+
+        painted: called once the change has been sent to the terminal.
+        """
         self.post_message(LabChanged(change))
         self.call_after_refresh(painted)
 
@@ -245,8 +248,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         event.view.draw()
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """React to a slider or a switch. Connected by name, because the controls are loaded after the first
-        paint.
+        """Apply a change of a slider or switch. Connected by name, because the controls are loaded after the
+        first paint.
         """
         dropped, self.drawing.dragging = self.drawing.dragging and event.final, not event.final
         self.lab.set(event.settings, event.final)
@@ -264,9 +267,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         return True if self.filled or action == "run" else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield the command palette's entries: (words, help, command, further search words).
-
-        Actions, exports, findings of the run, sliders and switches come first, followed by presets.
+        """Yield the command palette's entries as (words, help, command, further search words), presets
+        last.
         """
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
@@ -289,7 +291,6 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         await self.measuring.sweep()
 
     def action_budget(self) -> None:
-        """Choose the next budget, starting over after the last."""
         self.lab.next_budget()
         self.draw(Change.SETTINGS)
 
@@ -303,15 +304,13 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.measuring.redo()
 
     def action_original(self) -> None:
-        """Restore the document's settings."""
         self.lab.restore()
 
     async def action_view(self, key: str) -> None:
-        """Show a view; if it is already open and a slider has the focus, focus the view."""
+        """Show a view. If it is already open and a slider has the focus, focus the view."""
         await self.navigation.look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
-        """Open the view to the left or right."""
         await self.navigation.look(self.views.beside(by))
 
     async def action_filter(self) -> None:
@@ -336,8 +335,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.opener.ask()
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Choose a recorded run to replay; with `do`, pass this command, such as `pause`, to the player
-        instead.
+        """Let the user choose a recorded run to replay; with `do`, apply this command, such as `pause`, to
+        the current replay.
         """
         if do:
             self.player.command(do, *by)
@@ -351,7 +350,6 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         await self.player.demo()
 
     def action_watched(self) -> None:
-        """Go back to the watched program."""
         self.app.show_program()  # type: ignore[attr-defined]
 
     def action_page(self, name: str) -> None:

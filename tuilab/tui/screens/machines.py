@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def machines_table() -> Table[MachineLine]:
-    """Return the table, with a row for each machine under each preset."""
+    """Return a table of all machines, grouped by preset."""
     columns: list[Column[MachineLine]] = [
         Column("preset", lambda line: line.preset, most=24, flex=True),
         Column("with", lambda line: line.differing, most=24, sparse=True),

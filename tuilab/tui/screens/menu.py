@@ -1,4 +1,4 @@
-"""A short list of choices, with an input line if needed."""
+"""A list of choices, with an optional input line."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,7 +21,7 @@ from tuilab.tui.widgets.wording import fit
 
 
 class Items(OptionList):
-    """A list of items with their details, in columns."""
+    """A list of choices with their details, in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "select", "choose", show=False, id="menu.choose"),
@@ -32,7 +32,7 @@ class Items(OptionList):
         super().__init__(*self._draw_items(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
-        """List only the items that contain all these words, and select the first item."""
+        """List only the choices that contain all these words, and select the first."""
         wanted = words.lower().split()
         found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
         self.set_options(self._draw_items(found))
@@ -58,8 +58,8 @@ class Paths(Suggester):
 
 
 class PathInput(LineInput):
-    """An input for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab leaves the
-    line.
+    """An input for a path. Tab completes the path, as in a shell. If nothing can be completed, Tab moves the
+    focus.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -74,7 +74,7 @@ class PathInput(LineInput):
 
 
 class FindInput(LineInput):
-    """An input that filters the list above it; the up and down arrows move in the list."""
+    """An input that filters the list above it. The up and down arrows move the cursor in the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move('up')", "up", show=False, id="menu.up"),
@@ -131,21 +131,19 @@ class MenuScreen(Page[str]):
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
         for place in self.query(Input if self._find or (self._typed and line_first) else Items):
-            place.focus()  # neither widget exists if there is nothing to choose
+            place.focus()  # neither widget exists without choices and input
         if self._find:
             self.query_one(Items).highlighted = 0
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter the list by these words."""
         if self._find:
             self.query_one(Items).find(event.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the chosen item."""
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with the typed text, or with the suggested file if the text names no file.
+        """Return the typed text, or the suggested file if the text names no file.
 
         An empty line is accepted only if the input had an initial text.
         """

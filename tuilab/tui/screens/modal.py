@@ -22,15 +22,16 @@ Panel = TypeVar("Panel", bound=Widget)
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
-    """Put the panel in a frame with these titles, which are not parsed as markup."""
+    """Put the panel in a frame with these titles. The titles are not parsed as markup."""
     panel.add_class("frame")
     panel.border_title, panel.border_subtitle = Content(title), Content(spoken(panel, subtitle))
     return panel
 
 
 class Modal(ModalScreen[Result], Generic[Result]):
-    """A screen over another one until it is dismissed. It can be dismissed only once, even if the user
-    presses another key while it closes.
+    """A screen over another screen until it is dismissed.
+
+    It is dismissed only once, even if the user presses another key while it closes.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -46,7 +47,7 @@ class Modal(ModalScreen[Result], Generic[Result]):
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield the command palette's entries (words, help, command): the actions behind this page's keys."""
+        """Yield the command palette's entries (words, help, command): one for each key of this page."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
@@ -61,7 +62,6 @@ class Page(Modal[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False, id="page.close")]
 
     def action_close(self) -> Any:
-        """Close without a choice."""
         self.dismiss(None)
 
 
@@ -73,11 +73,11 @@ STYLES = {
     "muted": "$foreground-muted",
     **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
 }
-"""Styles by the role of a piece of text on a page."""
+"""Textual styles by role of a text on a page."""
 
 
 def dressed(widget: Widget, page: "Iterable[PageLine]") -> Content:
-    """Format a page of the lab, with the user's keys inserted."""
+    """Format the lines of a page, with the user's keys inserted."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
     )

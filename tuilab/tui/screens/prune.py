@@ -1,4 +1,4 @@
-"""Chooses old runs to delete, by age or size, and shows their number first."""
+"""Deletes old runs, chosen by age or size, after showing their number."""
 
 import sqlite3
 from functools import partial
@@ -22,7 +22,9 @@ MOST = 1_000_000
 
 
 class PruneScreen(Page[PruneCandidates]):
-    """Two inputs and the resulting number of runs. Returns the runs to delete, or None if cancelled."""
+    """A page with two inputs and the number of matching runs. Returns the runs to delete, or None if
+    cancelled.
+    """
 
     DEFAULT_CSS = """
     PruneScreen Static { height: auto; }
@@ -51,13 +53,13 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        # clear the count at once: runs found for earlier inputs must not be deleted
+        # Clear the count at once, so that runs found for earlier inputs are never deleted.
         self._found = None
         self._count()
 
     @work(exclusive=True, exit_on_error=False)
     async def _count(self) -> None:
-        """Count the runs for these inputs and show the number."""
+        """Count the runs that match the inputs, and show the number."""
         lines = [self.query_one(f"#{name}", Input) for name in FIELDS]
         wrong = next((line.value for line in lines if not line.is_valid), None)
         if wrong is not None:
@@ -76,6 +78,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Close with the counted runs, to delete them; do nothing while there is no count."""
+        """Return the counted runs, to be deleted. Does nothing while counting."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

@@ -1,4 +1,4 @@
-"""Two or more runs from the history side by side: a table of arms and runs."""
+"""Shows two or more runs from the history side by side: a table of arms and runs."""
 
 import math
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ from tuilab.tui.widgets.table import Column, Table
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
 ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
-"""Placeholder for an arm that a run lacks."""
+"""Figure of an arm in a run that lacks this arm."""
 
 
 class RunsCompared(Page[None]):
-    """The runs and their differences at the top; the table below."""
+    """A page with the runs and their differences at the top, and the table below."""
 
     HELP = """\
 ## Runs compared
@@ -98,7 +98,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
     """Return a table with one row per arm and two columns per run: the arm's figure, and its ratio to the
     figure in the base run.
 
-    If space is short, the figures of the other runs are dropped before their ratios are.
+    If space is short, the other runs' figures are omitted before their ratios.
     """
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
     if any(row.at for row in found.arms):
@@ -118,7 +118,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """Return the columns for a run: its figures, and their ratios to the base run's figures."""
+    """Return the columns of a run: its figures, and their ratios to the base run's figures."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT
@@ -133,7 +133,7 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Return the style of a ratio: muted if it does not differ from 1, else by its direction."""
+    """Return the style of a ratio: muted if it does not clearly differ from 1, else by its direction."""
     if figure.ratio is None or not figure.differs:
         return MUTED
     return BAD if figure.ratio > 1 else GOOD

@@ -18,7 +18,9 @@ Add a range to integers, such as int32[32]:0..999. Type a Python value as you wo
 
 
 class ShapesScreen(Page[Sequence[str]]):
-    """A form with a line for each argument. Returns `a=float32[32,64]` for each, or None if closed."""
+    """A form with an input for each argument. Returns a shape such as `a=float32[32,64]` for each, or None if
+    closed.
+    """
 
     DEFAULT_CSS = """
     ShapesScreen Static { height: auto; }
@@ -50,7 +52,7 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Close with the shapes once all are valid; else go to the first line that is empty or invalid."""
+        """Return the shapes if all are valid; else focus the first empty or invalid input."""
         lines = list(self.query(Input))
         empty = next((line for line in lines if not line.value.strip()), None)
         if empty is not None:

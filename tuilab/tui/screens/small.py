@@ -1,4 +1,4 @@
-"""Chooses the layout for the terminal's size, or the message that it is too small."""
+"""Chooses the layout for the terminal's size, or a message that the terminal is too small."""
 
 from textual.widgets import Static
 
@@ -13,7 +13,7 @@ list. Heights: for full controls with the placement log below them, and for a lo
 
 
 class Small(Static):
-    """Shows that the terminal is too small, and the required size."""
+    """A message that the terminal is too small, with the required size."""
 
     def __init__(self) -> None:
         super().__init__(id="small", markup=False)

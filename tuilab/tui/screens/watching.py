@@ -82,7 +82,7 @@ class ProgramHeader(Header):
     """The first line of a watched program's screen."""
 
     def show(self, page: Page, *, running: bool) -> None:
-        """Show which program is watched, and its state."""
+        """Show the program's name and state."""
         now = says.status(page, running=running)
         self._title, self._tone = short_command(page), now.tone
         self._machine = [
@@ -93,13 +93,11 @@ class ProgramHeader(Header):
 
 
 class About(LineWidget):
-    """Details of the finding under the cursor."""
-
     DEFAULT_CSS = "About { height: 3; padding: 0 1; }"
     finding: Bottleneck | None = None
 
     def show(self, finding: Bottleneck | None) -> None:
-        """Show the details of this finding or row."""
+        """Show the details of this finding."""
         if finding != self.finding:
             self.finding = finding
             self.repaint()
@@ -108,15 +106,15 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        # The change to make comes first: the finding itself is in the table's row and, for the first finding,
-        # in the verdict.
+        # Show the change first, because the finding is already in the table, and the first finding also in
+        # the verdict.
         changes = clip(change, width, max(1, height - 1))
         lines = clip(said, width, max(1, height - len(changes)))
         return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
 
 
 class Parts(LineWidget):
-    """The parts of a step, largest first, followed by the activity of the devices."""
+    """The parts of a step, largest first, then the activity of the devices."""
 
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
@@ -151,7 +149,7 @@ class Parts(LineWidget):
 
 
 class Kinds(LineWidget):
-    """The program's time by kind of activity."""
+    """The program's time, by kind of activity."""
 
     DEFAULT_CSS = "Kinds { height: 1fr; width: 2fr; max-width: 60; margin: 0 2 0 0; }"
     kinds: tuple[tuple[str, float, float], ...] = ()
@@ -177,8 +175,6 @@ class Kinds(LineWidget):
 
 
 class Output(LineWidget):
-    """The last lines of the program's output."""
-
     DEFAULT_CSS = "Output { height: 1fr; width: 1fr; }"
 
     def __init__(self, read: Callable[[int], list[str]]) -> None:
@@ -191,7 +187,7 @@ class Output(LineWidget):
 
 
 class WatchScreen(Screen[None]):
-    """The screen of a watched program; redraws its page after each change."""
+    """The screen of a watched program. Redraws the program's page after each change."""
 
     AUTO_FOCUS = "#findings Table"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -238,7 +234,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     ]
 
     class Told(Message, bubble=False):
-        """Posted after a change that must be drawn."""
+        """Posted after a change, to request a redraw."""
 
     class Taken(Message, bubble=False):
         """Posted after a capture has succeeded or failed."""
@@ -306,18 +302,20 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
-        """Set the program's terminal to the width of ours, so that its progress bars fit."""
+        """Set the width of the program's terminal to the screen's width, so that the program's progress bars
+        fit.
+        """
         self.watching.resize(*self.app.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Offer actions that need the program only while it is running."""
+        """Disable actions that need the running program once it has ended."""
         running, catches = self._can
         return catches if action == "catch" else running or action not in ("stop", "type")
 
     # Drawing
 
     def tell(self) -> None:
-        """Request a redraw, from any thread."""
+        """Request a redraw. May be called from any thread."""
         with self._lock:
             self._news, begin, self._drawing = True, not self._drawing, True
         if begin:
@@ -340,7 +338,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.query_one(ProgramHeader).show(self.watching.now, running=self.watching.running)
 
     def draw(self) -> None:
-        """Show the current state."""
         watching, running = self.watching, self.watching.running
         if self._can != (can := (running, watching.catches)):
             self._can = can
@@ -388,7 +385,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     # Actions
 
     def action_view(self, key: str) -> None:
-        """Show a view."""
         had_focus = self.query_one("#views").has_focus_within
         self.view = self.query_one(Tabs).active = key
         self.query_one(ContentSwitcher).current = f"view-{key}"
@@ -398,17 +394,15 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self.set_focus(place)
 
     def action_step_view(self, by: int) -> None:
-        """Open the view to the left or right."""
         keys = list(TITLES)
         self.action_view(keys[(keys.index(self.view) + by) % len(keys)])
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
-        """Open the view of a clicked tab."""
         if event.tab.id and event.tab.id != self.view and event.tab.id == event.tabs.active:
             self.action_view(event.tab.id)
 
     async def action_leave(self) -> None:
-        """Return to the lab if the program was started there; otherwise quit and leave the terminal to the
+        """Return to the lab if the lab started the program; else quit, and leave the terminal to the
         program.
         """
         if self.app.screen_stack[0] is self:
@@ -417,7 +411,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self.action_back()
 
     def action_back(self) -> None:
-        """Return to the lab, if there is one."""
+        """Return to the lab, if the lab is open."""
         if self.app.screen_stack[0] is self:
             return
         if self.watching.running:
@@ -425,12 +419,11 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.dismiss()
 
     def action_stop(self) -> None:
-        """Send Ctrl-C to the program."""
         self.watching.interrupt()
         self.say("Ctrl-C was sent to the program.")
 
     def action_type(self) -> None:
-        """Type a line into the program's terminal."""
+        """Ask for a line, and type it into the program's terminal."""
 
         def typed(line: str | None) -> None:
             if line is not None:
@@ -452,7 +445,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.say(f"{name} will be captured at its next call, which retraces it.")
 
     def _heard_of(self, told: Caught) -> None:
-        """Receive the result of a capture, from another thread."""
+        """Pass the result of a capture to the screen, from another thread."""
         self.post_message(self.Taken(told))
 
     @on(Taken)
@@ -468,11 +461,10 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
-        """Show the whole page as plain text."""
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Open the page that the verdict links to, after a click on it."""
+        """Open the page that the user clicked in the verdict."""
         self.action_whole()
 
     def action_export(self) -> None:
@@ -491,8 +483,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """Act on the selected row: show the process's page, expand the line, or try the finding's change; if
-        it cannot be tried, open the preset that demonstrates the finding.
+        """Act on the selected row: show the process's page, expand the line, or try the finding's change.
+
+        If the change cannot be tried, open the preset that demonstrates the finding.
         """
         if self.processes.has_focus and (row := self.processes.row) is not None:
             self.watching.choose(list(self.processes.rows).index(row))
@@ -524,7 +517,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
     def _try(self, finding: Bottleneck) -> None:
-        """Capture the step and measure it with the finding's change; stop a trial that is in progress."""
+        """Capture the step and measure it with the finding's change. If a trial is in progress, stop it."""
         if self._trying is not None:
             self._trying = None
             self.workers.cancel_group(self, TRIAL)
@@ -548,7 +541,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.say(f"{finding.code}: {measured(self.watching.note_trial(finding, tried))}.")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """Show a short message in the corner."""
         self.notify(spoken(self, text), severity=tone, markup=False)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
@@ -558,7 +550,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
 
 class WholePage(modal.Page[None]):
-    """The page as scrollable text."""
+    """A page with scrollable text."""
 
     HELP = (
         "## The whole page\n\nThis is the page as `tuilab watch --plain` prints it, and as the "
@@ -578,12 +570,12 @@ class WholePage(modal.Page[None]):
 
 
 def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
-    """Return `train.py:12`."""
+    """Return the row's line of code, such as `train.py:12`."""
     return place(row.file, row.line)
 
 
 def notes(page: Page) -> str:
-    """Return notes on what could not be observed, and on the versions and the machine."""
+    """Return notes on the data that could not be observed, on the software versions and on the machine."""
     said = [says.cost(page)] * bool(page.cost.windows) + [*page.notes]
     lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
     if page.python:
@@ -601,7 +593,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return the table of findings, those with the largest gain first."""
+    """Return a table of findings, the largest gain first."""
     columns: list[Column[Bottleneck]] = [
         Column("finding", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -654,7 +646,7 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return the table of all programs' processes that imported TensorFlow, with the slowest one marked."""
+    """Return a table of all processes that imported TensorFlow, with the slowest process marked."""
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -670,7 +662,7 @@ def processes_table() -> Table[ProcessRow]:
 
 
 class AccountTable(Table[says.AccountLine]):
-    """The table of the program's time by line."""
+    """A table of the program's time, by line of code."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "expand or collapse the line", id="table.select"),
@@ -678,7 +670,7 @@ class AccountTable(Table[says.AccountLine]):
 
 
 def account_table() -> Table[says.AccountLine]:
-    """Return the tree of the program's time by line; enter expands a line."""
+    """Return a tree of the program's time by line of code. Enter expands a line."""
     columns: list[Column[says.AccountLine]] = [
         Column("line", lambda row: row.text, most=48, flex=True),
         Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
@@ -689,13 +681,13 @@ def account_table() -> Table[says.AccountLine]:
 
 
 def took(row: ProcessRow) -> str:
-    """Return the median time of a process's steps."""
+    """Return the median duration of the process's steps."""
     median_s = row.steps.median_s
     return seconds(median_s, median_s / 50) if median_s else "–"
 
 
 def stages_table() -> Table[Stage]:
-    """Return the table of the input pipeline's stages, starting with the last."""
+    """Return a table of the stages of the input pipeline, the last stage first."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

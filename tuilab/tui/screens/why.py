@@ -1,4 +1,4 @@
-"""Explains why the GPU is or is not used: what the doctor finds on this machine, and which ops of the open
+"""Explains why the GPU is or is not used: the doctor's findings on this machine, and which ops of the open
 preset a GPU would run.
 """
 
@@ -26,7 +26,7 @@ LIMIT_S = 30
 
 
 class WhyScreen(Page[None]):
-    """A page with two sections, each filled when its answer arrives."""
+    """A page with two sections. Each is filled when its data arrives."""
 
     HELP = """\
 ## Why this device
@@ -57,7 +57,6 @@ preset this TensorFlow could run on a GPU; it does not predict times. **{why.aga
         self._look()
 
     def action_again(self) -> None:
-        """Inspect the machine again."""
         self._lab.diagnosis = None
         self._look()
 
@@ -89,7 +88,6 @@ preset this TensorFlow could run on a GPU; it does not predict times. **{why.aga
 
     @property
     def _room(self) -> int:
-        """Return the page's width in columns."""
         return min(93, self.app.size.width - 10)
 
     async def _tell_diagnosis(self) -> None:

@@ -1,1 +1,1 @@
-"""The views behind the tabs: each draws the current run in its own way."""
+"""The views behind the tabs. Each draws the current run in a different way."""

@@ -1,4 +1,4 @@
-"""Base of all views: a container that draws the lab's state on request."""
+"""Base of all views: a container that draws the lab's state when it changes."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class View(Vertical):
-    """A view of the current run."""
-
     DEFAULT_CSS = "View { height: 1fr; }"
     wants: ClassVar[Change] = Change.FIGURES
     """Changes after which the view must be redrawn."""
@@ -35,34 +33,33 @@ class View(Vertical):
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """Redraw, because the size determines what fits."""
+        """Redraw, because the size decides which parts fit."""
         self.draw()
 
     def place(self) -> Widget | None:
-        """Return the widget that gets the focus with the view: the first focusable one."""
+        """Return the widget to focus when the view opens: the first that can have the focus."""
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:
-        """Focus the view."""
         place = self.place()
         if place is not None:
             place.focus()
 
 
 def marks(state: RunState) -> dict[str, Mark]:
-    """Return the hue and marker of each arm, which are the same in every view of the run."""
+    """Return the hue and marker of each arm, by id. They are the same in every view of the run."""
     return marks_for([known.arm for known in state.arms.values()])
 
 
 def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
-    """Return the figures of the drawn arms, by id."""
+    """Return the results of the drawn arms, by id."""
     result = lab_state.result()
     drawn = viewing.drawn_arms(lab_state.shown)
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
-    """Return the drawn arms without those that cannot run here. If no arm can, return all drawn arms."""
+    """Return the ids of the drawn arms that can run here; if none can, return all drawn arms."""
     drawn = viewing.drawn_arms(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
@@ -70,6 +67,8 @@ def able(state: RunState, viewing: ViewOptions) -> set[str]:
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
     """Return the current run's result with only the drawn arms, merged by `rows.folded`; None if there is no
     run.
+
+    going: whether the run may still be active.
     """
     result = lab_state.result()
     return (
@@ -80,6 +79,8 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
-    """Give a table a line per row plus its header, up to `room` lines; hide it if fewer than two rows fit."""
+    """Fit the height of a table to its rows and header, up to `room` lines. Hide the table if fewer than two
+    rows fit.
+    """
     height = min(rows + 2, room)
     table.styles.height = height if rows and height >= 3 else 0

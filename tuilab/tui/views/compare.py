@@ -51,9 +51,9 @@ other machines that are pinned as ghosts also race, labelled with machine and da
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # The lanes show another run, or rounds from before a replay was rewound.
+            # Race lanes of another run, or from before a replay was rewound, are no longer valid.
             self.query_one(Race).end()
-        # One row per arm and one for the scale; the numbers get the remaining rows, if they fit.
+        # Reserve a row for each arm and one for the scale. The numbers get the remaining rows, if they fit.
         bars.show_result(result, looks)
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, looks)
@@ -65,7 +65,6 @@ other machines that are pinned as ghosts also race, labelled with machine and da
         self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))
 
     def action_end_race(self) -> None:
-        """Hide the race."""
         race = self.query_one(Race)
         if not race.display:
             raise SkipAction()

@@ -1,4 +1,4 @@
-"""The activity of the host and the GPUs, now and since the lab was opened."""
+"""Shows the activity of the host and the GPUs, now and since the lab was opened."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll

@@ -1,4 +1,4 @@
-"""A table with a filter line."""
+"""A table with an input that filters its rows."""
 
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.table import Table
 
 
 class Filter(LineInput):
-    """An input that filters a table by words. Enter or down returns to the rows."""
+    """An input that filters a table by words. Enter or the down arrow returns to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down", "rows", "rows", show=False)]
     DEFAULT_CSS = "Filter { padding: 0 1; }"
@@ -26,12 +26,14 @@ class Filter(LineInput):
         self._table = table
 
     def action_rows(self) -> None:
-        """Return to the rows."""
         self._table.focus()
 
 
 class Filtered(Vertical):
-    """A table below its filter. what: plural name of its rows."""
+    """A table below an input that filters it.
+
+    what: plural name of its rows.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),
@@ -48,11 +50,10 @@ class Filtered(Vertical):
         yield self._table
 
     def action_filter(self) -> None:
-        """Focus the filter."""
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """Return to the rows; if they have the focus, clear the filter."""
+        """In the input, return to the rows. In the rows, clear the filter."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:
@@ -61,6 +62,5 @@ class Filtered(Vertical):
         self._table.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show the rows that contain the words."""
         event.stop()
         self._table.filter = event.value

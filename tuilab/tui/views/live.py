@@ -1,4 +1,4 @@
-"""Shows the samples of each arm as they arrive, with the figures below."""
+"""Shows each arm's samples as they arrive, with the figures below."""
 
 from textual.app import ComposeResult
 
@@ -14,7 +14,7 @@ PLOT_ROWS = 22
 
 
 class Live(View):
-    """A plot that fills the space above the figures."""
+    """A plot with a table of figures below. The plot gets the remaining space."""
 
     HELP = """\
 ## Live

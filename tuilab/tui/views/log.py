@@ -16,7 +16,7 @@ LEVELS = {"error": BAD, "warning": WARN, "debug": FAINT}
 
 
 class LogView(View):
-    """The log with a filter; it follows the newest line."""
+    """A filtered table of log lines. It scrolls to the newest line."""
 
     HELP = """\
 ## Log
@@ -44,9 +44,7 @@ Every line printed by TensorFlow, by your code, or by the lab itself; no output 
 
 
 def log_table() -> Table[Log]:
-    """Return the table of log lines from TensorFlow, user code and the lab, newest last; it follows
-    the end.
-    """
+    """Return a table of log lines, newest last. It scrolls to the newest line."""
     columns: list[Column[Log]] = [
         Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),

@@ -20,7 +20,7 @@ ROOM = 10
 
 
 class PhasesView(View):
-    """Stacked bars, with the layers of a model below."""
+    """Stacked bars, with a table of a model's layers below."""
 
     HELP = (
         Phases.HELP
@@ -60,8 +60,8 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
         table.show(layers)
         table.display = bool(layers)
         height, arms = self.size.height, len(result.arms) if result is not None else 0
-        # The arms come first, with their legend and two lines of figures; the table keeps a third of the
-        # rows.
+        # Reserve rows for the arms, their legend and two lines of figures. The table gets at least a third of
+        # the rows.
         least = max(height // 3, min(height // 2, height - arms - 3))
         fitting(table, len(layers), max(least, height - arms - ROOM))
 
@@ -72,11 +72,11 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
 
 
 class LayerTable(Table[Layer]):
-    """The layers of a model, slowest first."""
+    """A table of a model's layers, slowest first."""
 
     def __init__(self) -> None:
         self.of = ""
-        """The label of the arm to which these layers belong."""
+        """The label of the arm whose layers are shown."""
         keys: list[Callable[[Layer], float] | None] = [
             *(None, None, lambda layer: layer.share, lambda layer: layer.flop or 0.0),
             *(lambda layer: layer.bytes, lambda layer: layer.of_roof or 0.0, None),
@@ -102,6 +102,5 @@ class LayerTable(Table[Layer]):
         )
 
     def show(self, layers: tuple[Layer, ...]) -> None:
-        """Show these layers, if they have changed."""
         if layers != self.rows:
             self.set_rows(layers)

@@ -1,4 +1,4 @@
-"""Shows where every op of the run ran and why; and the summary below the controls."""
+"""Shows where every op of the run ran and why, and summarizes this below the controls."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -31,9 +31,7 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Return the run of the shown placement, and its number of rows so far. A change in either requires a
-    redraw.
-    """
+    """Return the run's id and its number of placement rows. A change in either requires a redraw."""
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
@@ -71,7 +69,6 @@ click) lists every op, with a filter.
         self.update(Content.assemble((head, "bold"), ". ", "\n".join(lines)) if found else NOTHING)
 
     async def on_click(self) -> None:
-        """Open the view."""
         await self.screen.run_action("view('placement')")
 
 
@@ -141,13 +138,14 @@ def _row(group: Group | LayerGroup) -> Content:
 
 
 class PlacementTable(Table[PlacementRow]):
-    """Table of where each op ran, with a row per op, copy or folded group. Highlights ops that did not run on
-    the requested device.
+    """A table with a row per op, copy or folded group, and the device on which it ran.
+
+    Highlights ops that did not run on the requested device.
     """
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
-        """Text for the arms column, by arm id."""
+        """Text in the column of arms, by arm id."""
         columns: list[Column[PlacementRow]] = [
             Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
             Column("device", device_of, width=16,

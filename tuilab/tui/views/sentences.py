@@ -1,4 +1,4 @@
-"""Lines of text with numbers, above or below a plot."""
+"""Sentences with figures, above or below a plot."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,6 @@ class Sentences(LineWidget):
         self._said: tuple[str, ...] = ()
 
     def show(self, lines: Sequence[str]) -> None:
-        """Show these lines."""
         if tuple(lines) != self._said:
             self._said = tuple(lines)
             self.styles.height = min(4, len(lines))

@@ -22,7 +22,7 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows reserved for the plot before the sentences get more than one row."""
+"""Rows reserved for the plot before the sentences below get more than one row."""
 
 
 class SweepView(View):
@@ -75,7 +75,8 @@ preset.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Fold only arms that cannot run at all, because others may have figures at another size.
+            # Fold only arms that cannot run at all, because another arm without figures here may have some at
+            # another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
@@ -87,16 +88,16 @@ preset.
                 here, family = describe_point(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        # The header shows the remaining sizes while the run continues.
+        # While the run continues, the header shows the remaining sizes.
         unmeasured = [] if lab_state.shown.running else unmeasured_lines(result)
         sentences.show([*here, *crossing_lines(result), *unmeasured][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
-        """The result of the current sweep so far; None without a sweep."""
+        """The current sweep's result so far; None if the run is not a sweep."""
         return self.lab.state.result() if self.lab.state.shown.sweep else None
 
-    # The slider and the curve move together.
+    # A cursor on the curve moves the slider.
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
@@ -114,14 +115,13 @@ preset.
         self.draw()
 
     def action_measure_here(self) -> None:
-        """Measure at the size under the cursor."""
         if self._here is None:
             raise SkipAction()
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the colour of a device family, the faster one at the current size; "" restores the
-        frame's own colour.
+        """Colour the frame for a device family, which is the faster one at the current size; "" restores the
+        default colour.
         """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")

@@ -22,7 +22,9 @@ TIMELINE_ROWS = 10
 
 
 class TimelineView(View):
-    """Shows one arm at a time. An arm is profiled separately when the view is first opened after a run."""
+    """Shows one arm at a time. When the view is first opened after a run, it profiles that arm in additional
+    calls.
+    """
 
     HELP = """\
 ## Timeline
@@ -72,7 +74,7 @@ profile is saved with the run, so a replay can show it.
         self.draw()
 
     def action_profile(self, by: int) -> None:
-        """Profile the next arm (1), or the same one again (0)."""
+        """Profile the next arm (by=1), or the same arm again (by=0)."""
         if self._profiling.pick(by):
             if not by:
                 self._profile()

@@ -1,1 +1,1 @@
-"""The lab's own widgets: they receive plain data and post messages."""
+"""The lab's own widgets. They receive plain data and post messages."""

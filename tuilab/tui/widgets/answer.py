@@ -1,4 +1,4 @@
-"""The answer: a sentence with numbers, always in the same place, with the verdict on the claim."""
+"""The answer: a sentence with figures and the verdict on the claim, always in the same place."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 
 
 def numbers_strong(text: str) -> list[Run]:
-    """Return the text with numbers and units in strong style, and intervals in muted style."""
+    """Return the text in pieces: numbers and units in strong style, intervals in muted style."""
     out: list[Run] = []
     at = 0
     for match in _NUMBER.finditer(text):
@@ -32,7 +32,7 @@ def numbers_strong(text: str) -> list[Run]:
 
 
 class AnswerPanel(LineWidget):
-    """The answer sentence, wrapped, followed by details; the verdict is at the lower right."""
+    """The answer, wrapped, followed by details. The verdict is at the lower right."""
 
     DEFAULT_CSS = "AnswerPanel { height: 3; width: 1fr; }"
 
@@ -47,23 +47,21 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:
-        """whole: the action that shows the full text if it does not fit."""
+        """whole: the action that shows the full text; its key is shown if the text does not fit."""
         super().__init__(empty=empty)
         self._whole = whole
         self._said = Said("")
 
     def show(self, said: Said) -> None:
-        """Show the sentence, its details, and the verdict on the claim."""
         if said != self._said:
             self._said = said
             self.repaint()
 
     async def on_click(self) -> None:
-        """Open the full answer."""
         await self.screen.run_action("page('answer')")
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Open the full answer, because scrolling means that the user wants to read on."""
+        """Open the full answer, because a user who scrolls wants to read more."""
         event.stop()
         await self.screen.run_action("page('answer')")
 
@@ -82,7 +80,8 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
         lines = wrap(sentence, width)
         if len(lines) > room or not _fits(lines, width, height, width_of(tag)):
             kept = width_of(tag) + len(more) + 2
-            # The best case on a GPU comes last in the answer, but users without a GPU look for it first.
+            # Show the best case on a GPU early: it comes last in the answer, but users without a GPU look for
+            # it first.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
             for each in words:
@@ -94,24 +93,22 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
 
 
 def _fits(lines: Sequence[str], width: int, height: int, kept: int) -> bool:
-    """Return whether the lines leave room for a tag of `kept` cells at the end of the last of
-    `height` rows.
-    """
+    """Return True if the lines leave room for a tag of `kept` cells at the end of row number `height`."""
     return len(lines) < height or (
         len(lines) == height and (not kept or cell_len(lines[-1]) <= width - kept - 2)
     )
 
 
 def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
-    """Return as many whole sentences as fit next to a tag of `kept` cells; the full text if none fits."""
+    """Return the whole sentences that fit next to a tag of `kept` cells; the full text if none fits."""
     ends = [*(match.start() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
     fitting = (text[:end] for end in reversed(ends) if _fits(wrap(text[:end], width), width, height, kept))
     return next(fitting, text)
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
-    """Return the lines: the sentence, the detail below it if there is room, and the tag at the end of the
-    last line.
+    """Return the lines: the sentence, the detail below if there is room, and the tag at the end of the last
+    line.
     """
     said = clip(whole_sentences(sentence, width, height, width_of(tag)), width, height)
     under = clip(detail, width, height - len(said)) if len(said) < height else []

@@ -1,5 +1,5 @@
-"""Draws arms as horizontal bars from zero, with whiskers for the interval and the ratio to the
-fastest arm.
+"""Draws arms as horizontal bars from zero, with whiskers for the interval and the ratio to the fastest
+arm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import fit
 
 RATIOS_FROM, INTERVALS_FROM = 44, 72
-"""Minimum columns for showing ratios, and for showing their intervals."""
+"""Minimum columns of the widget for showing ratios, and for showing their intervals."""
 LEAST_BAR = 12
 """Minimum cells for the bars, next to the names."""
 
 
 class Bars(Picking):
-    """Medians side by side: bars from zero or, when toggled, dots on a log scale."""
+    """Medians as bars from zero or, when toggled, as dots on a logarithmic scale."""
 
     DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
 
@@ -46,7 +46,7 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # The kinds of work for which the ratios within rounds order the arms differently from the medians.
+        # Kinds of work for which the ratios within rounds order the arms differently from their medians.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -86,8 +86,8 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27× [1.24 1.30]` or `fastest`; `smallest median` instead if the ratios within rounds show
-        that another arm is faster.
+        """Return `1.27× [1.24 1.30]`, `fastest`, or `smallest median` if the ratios within rounds show that
+        another arm is faster.
         """
         found = self._ratios.get(arm.id)
         if found is None:
@@ -106,7 +106,7 @@ class Bars(Picking):
 
 @dataclass(frozen=True)
 class Scale:
-    """The number of cells for the bars, and the seconds that they span."""
+    """A scale of `cells` cells, and the times at its ends."""
 
     cells: int
     ends: Limits

@@ -1,4 +1,6 @@
-"""The current activity of the host and the devices, figure by figure, with its history below."""
+"""Shows the current activity of the host and the devices, one line per figure, with graphs of earlier values
+below.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,15 +33,13 @@ LEAST_ROWS = 3
 BESIDE = 80
 """Minimum width for showing two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Figures in order of importance, used if they do not all fit."""
+"""Figures in order of importance. The last are omitted if not all fit."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 
 
 class DevicePanel(LineWidget):
-    """The last sample, with graphs of earlier ones if there is room; its height is the number of
-    its lines.
-    """
+    """The last sample, with graphs of earlier samples if there is room. The height is the number of lines."""
 
     DEFAULT_CSS = "DevicePanel { height: auto; width: 1fr; }"
 
@@ -73,7 +73,7 @@ class DevicePanel(LineWidget):
         return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS and width > WORDS else lines
 
     def _graphs(self, width: int, height: int) -> list[Line]:
-        """Return graphs of the numeric figures, `height` rows high, as many as fit."""
+        """Return graphs of the numeric figures: as many as fit, each `height` rows high."""
         past = dict[tuple[str, str], list[float]]()
         for device in (device for read in self._read.values() for device in read):
             for figure in device.figures:
@@ -93,7 +93,7 @@ class DevicePanel(LineWidget):
 
 
 def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
-    """Yield the name of a device, and one or more lines for each figure."""
+    """Yield a line with the device's name, then one or more lines for each figure."""
     name = device.name.capitalize() if device.family == "CPU" else device.name
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
     for figure in device.figures:
@@ -104,7 +104,7 @@ def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
 
 
 def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
-    """Yield `use 38% of 96 ███┄┄┄┄┄`: the label, text and bar of a figure, or its full text on up to three
+    """Yield the label, text and bar of a figure (`use 38% of 96 ███┄┄┄┄┄`), or its full text on up to three
     lines.
     """
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
@@ -126,7 +126,7 @@ def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line
 def graph(
     device: DeviceReadings, figure: Reading, past: Sequence[float], width: int, rows: int
 ) -> list[Line]:
-    """Return `host use 38%` above a graph whose columns are filled from the bottom, newest at the right."""
+    """Return a heading such as `host use 38%`, and below it a column for each value, newest at the right."""
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0
     words = fit(figure.words, min(WORDS, width // 2), "right")

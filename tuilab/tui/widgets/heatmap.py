@@ -1,4 +1,4 @@
-"""Draws a sweep over two axes as a map: which arm wins in each cell, and by what ratio."""
+"""Draws a sweep over two axes as a map: the fastest arm in each cell, and its lead."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, UNKNOWN, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
-# Base-2 logarithm of the lead that gets the full intensity of the hue: 4.0 stands for 16×.
+# Lead that gets the full intensity of the hue, as a base-2 logarithm: 4.0 stands for 16×.
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2
@@ -24,7 +24,7 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """The map. Each cell has the hue and marker of the winning arm, with a stronger hue for a larger lead."""
+    """The map. Each cell has the fastest arm's hue and marker; a stronger hue shows a larger lead."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -49,11 +49,15 @@ cursor.
         self._heat: Heat | None = None
         self._marks: Marks = (UNKNOWN, UNKNOWN)
         self._at = (0, 0)
-        # Position of the map, columns and rows per cell, and the visible y values
+        # The column where the map starts, the columns and rows per cell, and the indices of the visible y
+        # values.
         self._layout = (0, 1, 1, range(0))
 
     def show_heat(self, heat: Heat | None, marks: Mapping[str, Mark]) -> None:
-        """Show this map; None shows no map. marks: hue and marker of each arm, by id."""
+        """Show this map; None clears the widget.
+
+        marks: hue and marker of each arm, by id.
+        """
         if heat != self._heat:
             self._heat = heat
             self._marks = marks_of(heat, marks) if heat else self._marks
@@ -61,11 +65,10 @@ cursor.
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """The x and y indices of the cell under the cursor."""
         return self._at
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return the head, the map, the x labels, and a line about the cell under the cursor."""
+        """Return the heading, the map, the x labels, and a description of the cell under the cursor."""
         heat = self._heat
         if heat is None or not heat.x.values or not heat.y.values:
             return self.empty_lines(width, height)
@@ -96,20 +99,22 @@ cursor.
         return [*lines, *(((" " + text, STRONG if self.has_focus else MUTED),) for text in words)]
 
     def _row(self, heat: Heat, j: int, width: int, middle: bool) -> list[Run]:
-        """Return one line of a row of cells; the middle line contains the cells' text."""
+        """Return one line of a row of cells.
+
+        middle: whether this line contains the cells' text.
+        """
         out: list[Run] = []
         for i, cell in enumerate(heat.cells[j]):
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # The cursor is a frame of bold characters, so that it is also visible without colour.
+                # Draw the cursor as a frame of bold characters, so that it is visible without colour.
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))
         return out
 
     def action_move(self, right: int, up: int) -> None:
-        """Move the cursor."""
         self._go(self._at[0] + right, self._at[1] + up)
 
     def _go(self, i: int, j: int) -> None:
@@ -127,7 +132,9 @@ cursor.
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Give the two arms of the map two distinct hues: shades of one family look alike as backgrounds."""
+    """Return distinct hues for the two arms of the map, because shades of one family look alike as
+    backgrounds.
+    """
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
         return Mark("h0", low.marker), Mark("h1", high.marker)
@@ -135,7 +142,7 @@ def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
 
 
 def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
-    """Return the text of a cell: the winner's marker and its lead, as far as they fit."""
+    """Return the winner's marker and its lead, as far as they fit."""
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker
@@ -145,7 +152,7 @@ def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
 
 
 def cell_style(cell: HeatCell, marks: Marks) -> TextStyle:
-    """Return the winner's hue, stronger for a larger lead; a neutral background if there is no winner."""
+    """Return a background in the winner's hue, stronger for a larger lead; neutral if there is no winner."""
     if cell.even:
         return TextStyle("text", on="text/12")
     if cell.ratio is None:

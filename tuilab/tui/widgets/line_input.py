@@ -1,4 +1,4 @@
-"""An input of one row."""
+"""A text input of one row."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from textual.widgets import Input
 
 
 class LineInput(Input):
-    """A text input whose cursor does not blink, so nothing is sent while nobody types. Arguments as for
-    `Input`.
+    """An input without a blinking cursor, so that nothing is sent to the terminal while nobody types.
+    Arguments as for `Input`.
     """
 
     DEFAULT_CSS = "LineInput { background: $panel; }"

@@ -22,22 +22,22 @@ from tuilab.tui.widgets.wording import wrap
 # Shades blend the background with the text colour.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Minimum percentage of a hue at which a background shows that hue clearly."""
+"""Minimum percentage of a hue in a background that shows the hue clearly."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 
 class LineWidget(Widget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
-    `repaint` reports that the data changed. After any number of such calls, the lines are painted once, and
-    only changed lines are sent. A hidden widget is painted when it becomes visible.
+    `repaint` reports changed data. However often it is called before the next refresh, the lines are painted
+    once, and only changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
     # Selecting text by dragging would repaint the whole screen at each step, and these widgets would not show
     # the selection.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Sentence that explains why the widget is empty."""
+    """Sentence that explains why there is nothing to show."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -52,7 +52,7 @@ class LineWidget(Widget):
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Report that the data has changed and must be drawn again."""
+        """Request a paint, because the data has changed."""
         if not self._due and self.is_attached:
             self._due = True
             self.call_later(self._repaint)
@@ -76,9 +76,7 @@ class LineWidget(Widget):
             self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
-        """Return the painted lines without control characters, because their text may come from
-        any source.
-        """
+        """Paint the lines, and remove control characters, because the text may come from any source."""
         return [
             line
             if all(text.isprintable() for text, _ in line)
@@ -87,7 +85,6 @@ class LineWidget(Widget):
         ]
 
     def render_line(self, y: int) -> Strip:
-        """Return one line of the content for Textual."""
         width, height = self.size
         if self._lines is None or self._painted_size != (width, height):
             self._painted_size = (width, height)
@@ -97,7 +94,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """Return the sentence that explains why the widget is empty, wrapped and centred."""
+        """Return the sentence that explains why there is nothing to show, wrapped and centred."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -110,7 +107,6 @@ class LineWidget(Widget):
         super().notify_style_update()
 
     def style_of(self, style: TextStyle) -> Style:
-        """Return the Rich style of a text style in the current theme."""
         found = self._rich_styles.get(style)
         if found is None:
             found = self._rich_styles[style] = self._resolve(style)
@@ -133,7 +129,7 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # The background of a cursor has the accent's colour; any other faint background is the band of an
+            # A cursor's background has the accent's colour. Any other faint background is the band of an
             # interval.
             meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
@@ -157,9 +153,9 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """Return a background colour for a terminal with 256 colours, and its actual colour on such a terminal.
+    """Return a background for a terminal with 256 colours, and the colour that such a terminal shows.
 
-    A faint colour becomes grey, because even the faintest tint of such a terminal would hide lines that are
+    A faint colour becomes grey, because even the faintest tint on such a terminal would hide lines that are
     drawn on it.
     """
     if faint:

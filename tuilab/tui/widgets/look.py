@@ -1,7 +1,7 @@
 """Defines styles, hues, markers and characters. No other module defines the look of a plot.
 
-Drawing functions are pure and return lines of (text, style). The theme determines the colour of a style when
-the line is shown. Series differ by marker and label as well as by hue.
+Drawing functions are pure and return lines of (text, style). The theme turns a style into colours when the
+line is shown. Series differ by marker and label as well as by hue.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """The look of a piece of text: a role, a hue or `#rrggbb`, and a background ("" for the widget's own)."""
+    """The style of a text: a role, a hue or `#rrggbb`, and a background; "" is the widget's own
+    background.
+    """
 
     name: str = "text"
     bold: bool = False
@@ -63,24 +65,23 @@ PHASES = {
     "stall": "h0",
     "python": "h6",
 }
-"""The hue of each phase, the same in every view. Phases in the same view have different hues."""
+"""The hue of each phase, in every view. Phases in the same view have different hues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The hue and marker of a series, the same in every view of a run."""
+    """The hue and marker of a series, in every view of a run."""
 
     hue: str
     marker: str
 
     @property
     def style(self) -> TextStyle:
-        """The series' style."""
         return TextStyle(self.hue)
 
 
 UNKNOWN = Mark("muted", "•")
-"""Mark of an arm that the run does not name."""
+"""Mark of an arm that is missing in the run's list of arms."""
 SHADES = 6
 """Number of hues per device family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*",
@@ -89,7 +90,7 @@ MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "�
 
 # The drawing characters. tui/filters.py has an ASCII replacement for each.
 HOLLOW = "◌"
-"""Replaces the marker of an unfinished point."""
+"""Marker of a point whose measurement is unfinished."""
 FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
 VERTICAL, RULE, SEPARATOR = "│", "┄", "·"
 BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
@@ -102,7 +103,7 @@ def blocks(cells: float) -> str:
 
 
 def gauge(share: float, cells: int, style: TextStyle) -> list[Run]:
-    """Return a bar of `cells` cells, filled to the share."""
+    """Return a bar of `cells` cells, of which `share` (0 to 1) is filled."""
     filled = blocks(min(1.0, max(0.0, share)) * cells)
     return [(filled, style), (RULE * (cells - len(filled)), FAINT)]
 
@@ -124,7 +125,9 @@ def contrast(a: Color, b: Color) -> float:
 
 
 def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
-    """Return `color`, blended towards the text colour until it contrasts with the background."""
+    """Return `color`, blended towards the text colour until its contrast with the background is at least
+    `least`.
+    """
     for step in range(11):
         moved = color.blend(text, step / 10, alpha=1.0)
         if contrast(moved, ground) >= least:
@@ -136,9 +139,9 @@ def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
     """Return a mark for each arm, by id.
 
     The family of the hue shows the kind of device. Its lightness shows the mode if the arms differ only in
-    mode and input location; otherwise, it follows the arms' order. The shape of the marker shows the
-    mode: round for eager, square or crossed for graph, pointed for XLA. All marks differ for up to eighteen
-    arms, the number that a model has on a CPU and a GPU.
+    mode and input location; otherwise it follows the arms' order. The shape of the marker shows the mode:
+    round for eager, square or crossed for graph, pointed for XLA. Up to eighteen arms get distinct marks: a
+    model has this number on a CPU and a GPU.
     """
     from tuilab.model.arms import family  # imported only after the first paint, which draws no arms
 

@@ -1,4 +1,4 @@
-"""The figures of the arms in a run, aligned, one row per arm."""
+"""Shows the figures of a run's arms, one row per arm."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from tuilab.tui.widgets.table import Column, Table
 
 
 class Numbers(Table[ArmResult]):
-    """Table of arms: median with interval, n, first call, latency, the observed device, caveats."""
+    """A table of arms: median with interval, n, first call, latency, the observed device, caveats."""
 
     HELP = """\
 ## The numbers
@@ -47,7 +47,6 @@ lists the caveats of the row under the cursor.
         super().__init__(columns, detail=_detail, noun="arm", empty=empty)
 
     def update_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show these arms."""
         if list(arms) == list(self.rows) and marks == self._marks:
             return
         self._marks, cursor = marks, self.cursor
@@ -68,7 +67,7 @@ def _soft(_: ArmResult) -> TextStyle | None:
 
 
 def median(arm: ArmResult) -> str:
-    """Return the median, or explain why there is none."""
+    """Return the median, or the reason why there is none."""
     return arm.why_no_figure if arm.median_s is None else median_of(arm.median_s, arm.half_width_s)
 
 

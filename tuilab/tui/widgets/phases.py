@@ -1,6 +1,4 @@
-"""Draws where the time of a call goes: a stacked bar per arm, with phases distinguished by fill, hue and
-share.
-"""
+"""Draws the time of a call as a stacked bar per arm. Phases differ by fill, hue and share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
@@ -17,7 +15,7 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit, whole_words
 
 Look = tuple[TextStyle, str]
-"""The style of a phase, and the fill of its bar."""
+"""A phase's style, and the character that fills its bar."""
 KNOWN: Mapping[str, Look] = {
     "python": (TextStyle(PHASES["python"]), "▞"),
     "dispatch": (TextStyle(PHASES["dispatch"]), "▒"),
@@ -28,7 +26,7 @@ KNOWN: Mapping[str, Look] = {
     "copy": (TextStyle(PHASES["copy"]), "▤"),
     "copy_out": (TextStyle(PHASES["copy_out"]), "▚"),
 }
-"""The phases in the order of a call, with the same look in every run."""
+"""The phases in the order in which a call runs them. They look the same in every run."""
 OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
 
 
@@ -58,10 +56,10 @@ of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # The phases come first. The source of their times is shown only if there is room.
+        # Show the source of the times only if there is room, because the phases are more important.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        # The bars of all arms take precedence over the details of one arm.
+        # Show the details of one arm only if the bars of all arms fit.
         if len(drawn) + len(head) + len(words) > height:
             words = clip(phase_line(self.picked), width - 1, 1)
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
@@ -109,7 +107,7 @@ def _length(arm: ArmResult) -> float:
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
-    """Return the fills with the names of their phases, in as many lines as needed."""
+    """Return each fill with the name of its phase, in as many lines as needed."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name, (style, fill) in looks.items():
@@ -123,9 +121,7 @@ def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
 
 
 def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int) -> list[Run]:
-    """Return the segments in up to `cells` cells, which represent `whole` seconds, with the shares
-    that fit.
-    """
+    """Return an arm's segments, with the shares that fit. `cells` cells represent `whole` seconds."""
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []

@@ -1,4 +1,4 @@
-"""Base of widgets that draw one row per arm, with a cursor."""
+"""Base of widgets that draw one row per arm and have a cursor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.wording import width_of
 
 
 class Picking(LineWidget, can_focus=True):
-    """One row per arm; the arm under the cursor is described in full."""
+    """One row per arm. The arm under the cursor is described in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
@@ -36,7 +36,10 @@ class Picking(LineWidget, can_focus=True):
         self._pitch, self._above = 1, 0
 
     def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show these arms, in this order. marks: hue and marker of each arm, by id."""
+        """Show these arms in this order.
+
+        marks: hue and marker of each arm, by id.
+        """
         self._marks = marks
         if tuple(arms) != self._arms:
             self._arms = tuple(arms)
@@ -44,7 +47,7 @@ class Picking(LineWidget, can_focus=True):
 
     @property
     def picked(self) -> ArmResult:
-        """The arm under the cursor; at least one arm must exist."""
+        """The arm under the cursor. Requires at least one arm."""
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
@@ -68,12 +71,13 @@ class Picking(LineWidget, can_focus=True):
         return (out + [()] * height)[:height]
 
     def part_shown(self, rows: int, height: int) -> str:
-        """Return `arms 1–6 of 12` for the rows that `arranged` last returned; "" if all rows fit."""
+        """Return a note such as `arms 1–6 of 12` on the rows that `arranged` last returned; "" if all rows
+        fit.
+        """
         last = self._top + max(1, height)
         return f"arms {self._top + 1}–{last} of {rows}" if rows > height else ""
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor."""
         place = min(len(self._arms) - 1, max(0, self._cursor + rows))
         if self._arms and place != self._cursor:
             self._pick(place)

@@ -1,7 +1,7 @@
-"""The plot; the only module that uses the plotting library.
+"""The plot. No other module uses the plotting library.
 
-plotext connects points with braille dots. Axes, legend and colours are drawn here, so that they fit the
-theme, stay in place while data grows, and are readable without colour.
+plotext connects points with braille dots. Axes, legend and colours are drawn here, so that they match the
+theme, stay in place while data arrives, and are readable without colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,11 +41,11 @@ from tuilab.tui.widgets.wording import fit, width_of
 LEGEND_FROM, NOTES_FROM = 40, 64
 """Minimum columns for a plot with a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells in a legend for the name of a series without points, and for the reason why it has none."""
+"""Cells in a legend for the name of a series without points and the reason."""
 STRIP, MOST_SAMPLES = 8, 500
-"""Cells of a distribution, and the maximum number of samples that it shows; longer runs are thinned."""
+"""Number of cells of a distribution, and the maximum number of samples in it. Longer runs are thinned."""
 APART = 14
-"""Columns between two markers of a trace."""
+"""Number of columns between two markers of a trace."""
 BAND, COLUMN = "/22", "warn/18"
 BLANK_DOTS = "\u2800"
 RULES = {"line": "─", "dashes": "╌"}
@@ -57,7 +57,7 @@ _loading = Lock()
 def figure() -> Any:
     """Return the plotting library's only figure.
 
-    Importing the library takes too long for the first paint, so a thread may call this function in advance.
+    A thread may call this function early, because importing the library takes too long for the first paint.
     """
     with _loading:
         return _figure()
@@ -80,7 +80,7 @@ def _figure() -> Any:
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
     """Draw a series on `columns` × `rows` cells; return the text, top row first.
 
-    points: coordinates from 0 to 1, from the middle of the first cell to the middle of the last; points
+    points: coordinates from 0 to 1, from the centre of the first cell to the centre of the last; points
     outside are cut off. marker: one character, or `braille` for dots of 1/8 of a cell.
     """
     dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
@@ -88,7 +88,7 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
         (round(x * dots_across) / max(1, dots_across), round(y * dots_up) / max(1, dots_up))
         for x, y in zip(*points, strict=True)
     ]
-    # Each point needs a library call, so skip points on the same dot as the previous one.
+    # Skip points on the same dot as the previous point, because each point needs a library call.
     kept = [point for point, _ in groupby(grid)]
     plot = figure()
     plot.clear.data()
@@ -101,8 +101,8 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
 class Canvas:
     """Cells of (character, style), in rows from the top.
 
-    Rules, bars and ghosts are below the series. If several series share a cell, a marker hides a line;
-    several markers, or several lines, alternate from column to column.
+    Series cover rules, bars and ghosts. If several series share a cell, a marker hides a line; several
+    markers, or several lines, alternate from column to column.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Canvas:
         self.grounds: dict[tuple[int, int], str] = {}
 
     def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
-        """Draw a series on the canvas, cell by cell."""
+        """Draw the text of a series, cell by cell. below: whether other series cover it."""
         for row, line in enumerate(lines):
             for column, character in enumerate(line):
                 if character in (" ", BLANK_DOTS):
@@ -122,7 +122,6 @@ class Canvas:
                     self.put(row, column, character, style)
 
     def put(self, row: int, column: int, character: str, style: TextStyle) -> None:
-        """Draw a character of a series."""
         self.series.setdefault((row, column), []).append((character, style))
 
     def shade(self, rows: range, columns: range, ground: str) -> None:
@@ -130,7 +129,9 @@ class Canvas:
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
-        """Return the visible character in a cell; for several lines, the dots of all."""
+        """Return the visible character of a cell, with its style. Lines that share the cell are combined into
+        one character.
+        """
         runs = self.series.get((row, column))
         if not runs:
             return self.below.get((row, column), (" ", TEXT))
@@ -148,8 +149,8 @@ class Canvas:
             if ground:
                 style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
-                # A blank has no visible colour; keeping the previous character's style sends fewer colour
-                # codes.
+                # A blank shows no text colour, so keep the previous character's style, which sends fewer
+                # colour codes.
                 style = seen[-1][1]
             seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
@@ -163,8 +164,8 @@ def _is_line(character: str) -> bool:
 class Picture:
     """A single rendering of a chart: its layout, the positions of its values, and its lines.
 
-    points: extremes and medians of each series by key, no more than the width can show. ends: limits of the
-    axes. ascii_only: draw lines with the series' markers instead of braille dots.
+    points: extremes and medians of each series by key, at most as many as the width can show. ends: limits of
+    the axes. ascii_only: draw lines with the series' markers instead of braille dots.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class Picture:
         self.chart, self.ends = chart, ends
         self._marks, self._points, self._ascii = marks, points, ascii_only
         self.width, self.height = size
-        # Above the curves are the unit and the labels of verticals; below are the axis and its labels.
+        # The unit and the labels of vertical lines are above the curves; the axis and its labels are below.
         self.head, self._foot = int(self.height >= 6), 2 * (self.height >= 5)
         self.rows = max(1, self.height - self.head - self._foot)
         self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
@@ -191,7 +192,7 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # Shorten the label and the note of a series without points, so that they do not take room from the
+        # Shorten the label and the note of a series without points, so that they take no room from the
         # curves.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
@@ -200,21 +201,20 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """Return the column for an x value. A value outside the limits gives a column outside the plot, at
-        most one width away.
+        """Return the column of an x value. Outside the limits, the column is at most one width from the
+        plot.
         """
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """Return the row for a y value, counted from the top. A value outside the limits gives a row outside
-        the plot, at most one height away.
+        """Return the row of a y value, counted from the top. Outside the limits, the row is at most one
+        height from the plot.
         """
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
 
     def mark(self, series: Series) -> Mark:
-        """Return the hue and marker of a series."""
         without = "•" if len(series.y) else " "
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
@@ -246,9 +246,8 @@ class Picture:
         self._canvas.below.update(((row, column), (character, style)) for row in rows)
 
     def _span(self, band: Limits) -> range:
-        """Return the rows from the upper to the lower end of the band; empty if it is less than one row high.
-
-        Filling a whole row would show an interval wider than it is.
+        """Return the rows from the upper to the lower end of the band; empty if the band is less than one row
+        high, because a full row would show too wide an interval.
         """
         low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
         return (
@@ -279,8 +278,8 @@ class Picture:
             self._stamp(points, True, mark.marker, style, below=series.ghost)
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
-            # Series must be distinguishable without colour too, so draw markers at columns that are specific
-            # to each series, and at its last point.
+            # Draw markers at columns that differ between the series, and at each series' last point, so that
+            # series are distinguishable without colour.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
@@ -315,7 +314,9 @@ class Picture:
     # Drawing around the canvas
 
     def _head(self) -> list[Line]:
-        """Return the unit above the axis, the labels above the verticals, and the title at the right."""
+        """Return a line with the unit of the axis, the labels of vertical lines, and the title at the
+        right.
+        """
         # Labels of times include their units if the units differ.
         name = self.chart.y.label if self.chart.y.kind != "time" else ""
         unit = (self._ticks.unit or name).rjust(self.left - 1)
@@ -348,8 +349,10 @@ class Picture:
         return out
 
     def _legend(self) -> dict[int, list[Run]]:
-        """Return the marker, label and note of each series, in the row of its median or else its last value.
-        If several series need the same row, move them apart.
+        """Return the marker, label and note of each series, by row: the row of its median, else of its last
+        value.
+
+        If several series need the same row, they are moved apart.
         """
         shown, room = self._named[: self.rows], self._right - 4
         levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
@@ -374,7 +377,7 @@ class Picture:
         columns = [self.column(value) for value in marks.values]
         drawn = "".join("┬" if column in columns else "─" for column in range(self.columns))
         name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
-        # The name of the axis is below the legend if there is one, else after the last label that fits.
+        # The axis's name is below the legend, or without a legend after the last label that fits.
         width = self.left + self.columns
         if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
             name = name.partition(":")[0]  # only the name, without the explanation
@@ -388,9 +391,8 @@ class Picture:
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:
-    """Return distinct rows as close as possible to the wanted ones, in the same order.
-
-    There must be at least as many rows as wanted ones.
+    """Return distinct rows, in the same order, as close as possible to the wanted rows. Requires at least as
+    many rows as wanted rows.
     """
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     out = [0] * len(wanted)
@@ -404,17 +406,18 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of the points that have both coordinates: while data arrives, x may be longer than
-    y, or y longer than x.
+    """Return the indices of points with both coordinates, because one of the lists may be longer while data
+    arrives.
     """
     return range(min(len(series.x), len(series.y)))
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """Return the distribution of a series between its 5% and 95% quantiles, with outliers in the end cells.
+    """Return a strip of bars: a series' distribution between its 5% and 95% quantiles, with outliers in the
+    end cells.
 
-    The height of a bar shows the number of samples. The bar with the median is strong, bars in its interval
-    have the hue, and the rest is fainter. Blank for fewer than four samples.
+    The height of a bar shows the number of samples. The bar with the median is strong, bars in the median's
+    interval have the hue, and the rest is fainter. Blank for fewer than four samples.
     """
     some = sorted(series.y[:: len(series.y) // MOST_SAMPLES + 1])
     middle = series.median
@@ -443,7 +446,8 @@ def strip(series: Series, hue: str) -> list[Run]:
 class Plot(LineWidget, can_focus=True):
     """A chart of series over two axes. A cursor shows the values of points and posts `Pointed`.
 
-    The mouse moves the cursor, and a click fixes it; the arrow keys move between points and between series.
+    The mouse moves the cursor, and a click fixes it. The arrow keys move it along a series and between
+    series.
     """
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"
@@ -474,8 +478,9 @@ and adds its caveats, **{plot.release}** releases it.
     ]
 
     class Pointed(Message):
-        """The cursor is on a point of the series with this key, at `x`. kept: whether keys or a click put it
-        there.
+        """The cursor is on the point at `x` of the series with this key.
+
+        kept: whether a key or a click moved it there.
         """
 
         def __init__(self, key: str, x: float, kept: bool) -> None:
@@ -493,7 +498,10 @@ and adds its caveats, **{plot.release}** releases it.
         self._kept = False
 
     def show_chart(self, chart: Chart, marks: Mapping[str, Mark]) -> None:
-        """Show this chart. marks: hue and marker of each arm, by id."""
+        """Show this chart.
+
+        marks: hue and marker of each arm, by id.
+        """
         before, self.chart, self._marks = self.chart, chart, marks
         if (chart.key, chart.x, chart.y) != (before.key, before.x, before.y):
             self._ends = None, None
@@ -534,12 +542,12 @@ and adds its caveats, **{plot.release}** releases it.
 
     @property
     def _series(self) -> dict[str, Series]:
-        """The series that the cursor can reach."""
+        """Series that the cursor can reach, by key."""
         return {s.key: s for s in self.chart.series if not s.ghost and len(s.x) and len(s.y)}
 
     @property
     def _pointed(self) -> tuple[Series, int] | None:
-        """The point under the cursor; None if there is none."""
+        """The series and the index of the point under the cursor; None if there is none."""
         key, index = self._at or ("", 0)
         series = self._series.get(key)
         return (series, index) if series is not None and index < len(points_of(series)) else None
@@ -568,7 +576,7 @@ and adds its caveats, **{plot.release}** releases it.
             self._go(first, len(points_of(first)) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
-        """Go to the series above or below, at the same x."""
+        """Move to the series above or below, at the same x."""
         if (pointed := self._pointed) is None:
             self.action_along(0)
             return
@@ -585,7 +593,7 @@ and adds its caveats, **{plot.release}** releases it.
         self.repaint()
 
     def _under(self, event: events.MouseEvent) -> tuple[Series, int] | None:
-        """Return the series and the point nearest to the mouse."""
+        """Return the series and the index of the point that are nearest to the mouse."""
         at, picture = event.get_content_offset(self), self._picture
         if at is None or picture is None or not self._series:
             return None

@@ -19,7 +19,7 @@ FRAME_S = 0.1
 
 
 class Race(LineWidget):
-    """One lane per arm. `start` starts the race; all lanes stop at its end."""
+    """One lane per arm. `start` starts the race. At its end, all lanes stop."""
 
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
@@ -30,7 +30,10 @@ class Race(LineWidget):
         self._begun = 0.0
 
     def start(self, racers: Sequence[Racer], marks: Mapping[str, Mark]) -> None:
-        """Start a race between these arms, fastest first. marks: hue and marker of the run's arms, by id."""
+        """Start a race between these arms, given fastest first.
+
+        marks: hue and marker of the run's arms, by id.
+        """
         self._racers, self._marks = racers, marks
         self._begun = monotonic()
         self.display = True
@@ -39,7 +42,6 @@ class Race(LineWidget):
         self.repaint()
 
     def end(self) -> None:
-        """Hide the lanes."""
         self.auto_refresh = None
         self.display = False
 
@@ -55,7 +57,10 @@ class Race(LineWidget):
 
 
 def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, width: int) -> list[Line]:
-    """Return a heading and the lanes `elapsed_s` seconds into the race. racers: fastest first."""
+    """Return a heading and the lanes at `elapsed_s` seconds after the start.
+
+    racers: the fastest first.
+    """
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
     speed = f"slowed {significant(pace, 2)}×" if pace >= 1 else f"sped up {significant(1 / pace, 2)}×"

@@ -41,15 +41,17 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label if there is room; sliders with choices share a row in pairs."""
+"""Cells of the label if there is room: for numbers, and for choices, whose sliders share a row in pairs."""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value; a shortened word is shown in full among the choices."""
+"""Cells of the value: for numbers, and for choices. A choice that is too long is shown in full among the
+names.
+"""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
 
 class Slider(LineWidget, can_focus=True):
-    """The slider of a parameter: label, value, track, upper end and a note."""
+    """A parameter's slider: label, value, track, upper end and a note."""
 
     DEFAULT_CSS = "Slider { height: 1; width: 1fr; }"
 
@@ -89,10 +91,13 @@ there shows the reason.
     message: var[str] = var("", init=False)
     """Why a value was rejected."""
     typed: var[str | None] = var(None, init=False)
-    """The text being typed; None if nobody is typing."""
+    """The text that the user is typing; None if the user is not typing."""
 
     class Changed(Message):
-        """The user moved the slider. `final` is False while the thumb is being dragged."""
+        """The user moved the slider.
+
+        final: False while the user drags the thumb.
+        """
 
         def __init__(self, name: str, value: Value, final: bool) -> None:
             super().__init__()
@@ -103,7 +108,7 @@ there shows the reason.
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # The columns of the row that the track and the value occupy.
+        # The columns of the track and of the value.
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
@@ -125,7 +130,6 @@ there shows the reason.
 
     @property
     def value(self) -> Value:
-        """The current value."""
         return self.control.value
 
     # Drawing
@@ -173,12 +177,12 @@ there shows the reason.
         return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets it"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
-        """Return the number of cells in the track, and the text after it: upper end and note, or the
-        names of the choices.
+        """Return the number of cells in the track, and the text after it: upper end and note, or the names of
+        the choices.
         """
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):
-            # The width depends only on the available room, so that the rows align.
+            # Compute the width from the available room alone, so that the rows align.
             note = 0 if room < 44 else 1 + min(26, room // 3)
             right = 0 if room < 24 else 1 + HIGH_WIDTH + note
             cells = room - right - 2
@@ -199,7 +203,9 @@ there shows the reason.
         return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
 
     def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
-        """Return the names of the choices; if not all fit, as many around the chosen one as possible."""
+        """Return the names of the choices; if not all fit, the chosen name and as many names around it as
+        possible.
+        """
         there = stops(self.parameter)
         at, first, behind = there.index(self.value), 0, len(names)
         while behind - first > 1:
@@ -245,13 +251,13 @@ there shows the reason.
     # Accepting and rejecting values
 
     def _take(self, value: Value) -> None:
-        """Set the value if it is allowed; else show the reason."""
+        """Set the value if it is allowed; else show why it is not."""
         self.message = self.control.reach.why_not(value)
         if not self.message:
             self._set(value)
 
     def _go(self, wanted: Value, direction: int, *, final: bool = True) -> None:
-        """Move towards `wanted` as far as the limits allow; if blocked, show the reason."""
+        """Move towards `wanted` as far as the limits allow. If the slider cannot move, show why."""
         reach, before = self.control.reach, self.value
         held = reach.held(wanted, direction)
         self._set(held, final)
@@ -265,19 +271,18 @@ there shows the reason.
     # Keys
 
     def action_step(self, direction: int, times: int = 1) -> None:
-        """Go `times` stops in the given direction."""
+        """Move by `times` stops in the given direction."""
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
-        """Move a fine step in the given direction."""
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """Move towards the end of the track in the given direction, as far as allowed."""
+        """Move to the end of the track in the given direction, as far as the limits allow."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
-        """Go to the next value from the document, or to the crossover."""
+        """Move to the next value from the document, or to the crossover."""
         crossover = self.control.crossover
         marks = (*self.control.marks, *([] if crossover is None else [round(crossover)]))
         mark = next_mark(self.parameter, marks, self.value, direction)
@@ -306,8 +311,8 @@ there shows the reason.
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While the user types, let the key that started typing end it, and disable the actions of keys that
-        type a character.
+        """While the user types a value, let the key that started typing end it, and disable actions whose
+        keys type a character.
         """
         return self.typed is None or action not in ("edit", "mark")
 
@@ -329,7 +334,6 @@ there shows the reason.
         event.prevent_default()
 
     def _type(self, text: str | None) -> None:
-        """Set the text being typed; None stops typing."""
         begun = (self.typed is None) is not (text is None)
         self.typed, self.message = text, ""
         if begun:

@@ -18,7 +18,7 @@ Row = TypeVar("Row")
 
 HEAD = TextStyle("muted", bold=True)
 SAMPLED = 200
-"""Number of evenly spaced rows that determine the width of a column."""
+"""Number of evenly spaced rows whose texts determine the width of a column."""
 WHEEL = 3
 LITTLE = 8
 """Width in cells. Columns with a fixed width shrink only after all other columns have shrunk to this
@@ -28,8 +28,6 @@ width.
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """A column in a table of `Row`s."""
-
     label: str
     cell: Callable[[Row], str]
     width: int = 0
@@ -39,7 +37,7 @@ class Column(Generic[Row]):
     """Minimum width of a flexible column, in cells."""
     align: Literal["left", "right"] = "left"
     flex: bool = False
-    """Whether the column takes the remaining room."""
+    """Whether the column takes the remaining width."""
     drop: int = 0
     """On a narrow screen, the column with the highest number is dropped first; 0 is never dropped."""
     sparse: bool = False
@@ -50,11 +48,11 @@ class Column(Generic[Row]):
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
-    """Rows of any kind in columns, with a filter, a sort order and a cursor.
+    """Rows of any type in columns, with a filter, a sort order and a cursor.
 
-    columns: see `Column`. detail: a sentence about the row under the cursor, for the last line. style: style
-    of a whole row. text: the text that the filter searches; all cells by default. follow: whether the cursor
-    stays on the last row as rows are added.
+    columns: see `Column`. detail: returns a sentence about the row under the cursor, for the last line.
+    style: returns the style of a whole row. text: returns the text that the filter searches; all cells by
+    default. follow: whether the cursor stays on the last row as rows are added.
     """
 
     DEFAULT_CSS = "Table { height: 1fr; width: 1fr; }"
@@ -119,7 +117,7 @@ of the row under the cursor, and the number of rows.
         self.rearrange()
 
     def grew(self) -> None:
-        """Handle rows that were added at the end of the list, or removed."""
+        """Update the table after rows were added at the end of the list, or removed."""
         at_end = self.cursor >= self.shown - 1
         self._places = self._rearranged()
         last = max(0, self.shown - 1)
@@ -127,14 +125,18 @@ of the row under the cursor, and the number of rows.
         self.repaint()
 
     def rearrange(self) -> None:
-        """Update the visible rows and their order; the cursor moves to the first or the last row."""
+        """Apply the filter and the sort order. The cursor moves to the first row; in an unsorted table with
+        `follow`, to the last.
+        """
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
         self._top = 0
         self.repaint()
 
     def _rearranged(self) -> Sequence[int]:
-        """Return the indices of the rows whose text contains every word of the filter, in sort order."""
+        """Return the indices of the rows that match the filter, in sort order. A row matches if its text
+        contains every word.
+        """
         places: Sequence[int] = range(len(self.rows))
         if self._filter:
             if len(self._texts) > len(self.rows):
@@ -160,7 +162,7 @@ of the row under the cursor, and the number of rows.
 
     @property
     def found_by(self) -> str:
-        """The filter's words that the visible rows match."""
+        """The filter's words that the visible rows contain."""
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
@@ -169,17 +171,14 @@ of the row under the cursor, and the number of rows.
         self.rearrange()
 
     def sortable(self, column: int) -> bool:
-        """Return whether the table can be sorted by that column."""
         return self._natural_widths()[column] > 0
 
     @property
     def shown(self) -> int:
-        """Number of rows that pass the filter."""
         return len(self._places)
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor."""
         return self.rows[self._places[self.cursor]] if 0 <= self.cursor < self.shown else None
 
     # Drawing
@@ -208,12 +207,12 @@ of the row under the cursor, and the number of rows.
         return lines
 
     def body(self, height: int) -> int:
-        """Return how many rows fit."""
+        """Return the number of rows that fit."""
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Measure widths again when the list has doubled. This is often enough for a growing log, and rare
-        # enough to keep the columns from jumping.
+        # Compute widths again when the number of rows has doubled. This is often enough for a growing log,
+        # and rare enough to keep the columns from jumping.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
@@ -224,7 +223,7 @@ of the row under the cursor, and the number of rows.
         return self._widths
 
     def _cells(self, cell: Callable[[Column[Row]], Run]) -> list[Run]:
-        """Return a text for each visible column, in the column's width, separated by blanks."""
+        """Return the text of each visible column, padded to the column's width."""
         line: list[Run] = []
         for index, width in self._layout:
             column = self.columns[index]
@@ -251,7 +250,9 @@ of the row under the cursor, and the number of rows.
         return ((mark, TextStyle("accent", on=ground)), *self._cells(cell), (rest, TextStyle(on=ground)))
 
     def _foot(self) -> str:
-        """Return `3 of 20 runs with “stft” (of 50)`, and the description of the row under the cursor."""
+        """Return the last line: `3 of 20 runs with “stft” (of 50)`, and the description of the row under the
+        cursor.
+        """
         total = len(self.rows)
         counted = ("" if self.shown == 1 else f"{self.cursor + 1:,} of ") + plural(self.shown, self._noun)
         found = f" with “{self.found_by}”" if self.found_by else ""
@@ -269,25 +270,21 @@ of the row under the cursor, and the number of rows.
             self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by that number of rows."""
         self._go(self.cursor + rows)
 
     def action_page(self, pages: int) -> None:
-        """Move the cursor by that number of screen pages."""
         self._go(self.cursor + pages * self.body(self.size.height))
 
     def action_select(self) -> None:
-        """Open the row under the cursor."""
         if self.row is not None:
             self.post_message(self.Selected())
 
     def action_order(self) -> None:
-        """Sort by the next column; after the last one, restore the original order."""
+        """Sort by the next column; after the last column, restore the original order."""
         following = range(self._sorted[0] + 1 if self._sorted else 0, len(self.columns))
         self.order_by(next(filter(self.sortable, following), None))
 
     def action_turn(self) -> None:
-        """Reverse the order."""
         if self._sorted:
             self.order_by(self._sorted[0], not self._sorted[1])
 
@@ -333,11 +330,11 @@ of the row under the cursor, and the number of rows.
 
 
 def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
-    """Return the width of the label and of the texts in these rows, in cells."""
+    """Return the width of the column in cells: the widest of its label and of its texts in these rows."""
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
-    # Two cells are added for the arrow that marks the sorted column.
+    # Reserve two cells for the arrow that marks the sorted column.
     return max(cell_len(column.label) + 2, min(column.most, widest))
 
 
@@ -358,13 +355,13 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        # Shrink the widest column. Shrink one with a fixed width, such as a date, only when the others are
+        # Shrink the widest column. Shrink a column with a fixed width, such as a date, only if the others are
         # already narrow.
         can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
         widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))
     flexible = [index for index in shown if columns[index].flex]
     for place, index in enumerate(flexible):
-        # The flexible columns share the rest equally.
+        # The flexible columns share the remaining width equally.
         widths[index] += left // len(flexible) + (place < left % len(flexible))
     return [(index, widths[index]) for index in shown]

@@ -1,4 +1,6 @@
-"""Events over time, one lane per device or thread: pan, zoom, and read the event under the cursor."""
+"""Draws events over time, one lane per device or thread. The user can pan, zoom, and read the event under the
+cursor.
+"""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -27,17 +29,18 @@ HUES = {
 """Hues by phase; "" is the key for events without a phase."""
 OTHER = "other"
 FILL = 70
-"""Percentage of a phase's colour in the background of its events. With a lower percentage, two phases would
-look the same on a terminal with 256 colours.
+"""Percentage of a phase's colour in the background of its events.
+
+With a lower percentage, two phases would look the same on a terminal with 256 colours.
 """
 LEAST_WITH_LEGEND = 6
-"""Minimum rows for a separate legend line; with fewer rows, the legend is at the end of the last line."""
+"""Minimum rows for a separate legend line. With fewer rows, the legend is at the end of the last line."""
 LEAST_WORDS = 16
-"""Cells next to the legend that are reserved for the description of an event."""
+"""Cells reserved next to the legend for the description of an event."""
 
 
 class Timeline(LineWidget, can_focus=True):
-    """The events of a profile between two times, in lanes."""
+    """A profile's events between two times, in lanes."""
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
@@ -67,7 +70,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     window: var[tuple[float, float]] = var((0.0, 1.0))
     """First and last visible time, in seconds."""
     cursor: var[tuple[int, int]] = var((0, 0))
-    """The track of the event under the cursor, and the event's index in that track."""
+    """The track of the event under the cursor, and the event's index in this track."""
 
     def __init__(self, *, empty: str = "The timeline is still empty.") -> None:
         super().__init__(empty=empty)
@@ -78,13 +81,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._top = self._lost = 0
 
     def show_profile(self, profile: Profile | None) -> None:
-        """Show all events of a profile. Keeps the position if they are already shown."""
+        """Show all events of a profile. If the profile is already shown, keep the position."""
         if profile is self._profile:
             return
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # The lanes of GPUs come first, because the host's threads would leave them no room on a short screen.
+        # Put the lanes of GPUs first, because the host's threads would leave them no room on a short screen.
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
@@ -95,12 +98,11 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
 
     @property
     def span(self) -> Span | None:
-        """The event under the cursor."""
         track, index = self.cursor
         return self._tracks[track].spans[index] if self._tracks else None
 
     def validate_window(self, window: tuple[float, float]) -> tuple[float, float]:
-        """Keep the window within the recording."""
+        """Keep the window within the profile."""
         (begin, finish), (first, last) = window, self._whole
         length = min(last - first, max((last - first) * 1e-7, finish - begin))
         begin = min(max(begin, first), last - length)
@@ -146,7 +148,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
 
     @property
     def _label(self) -> int:
-        """Return the number of cells for the lane names."""
+        """Return the number of cells for the names of the lanes."""
         longest = max(cell_len(self._lanes[track.lane]) for track in self._tracks)
         return min(longest + 2, self.size.width // 3)
 
@@ -165,7 +167,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Return the colours of the phases in the plot; empty without colours."""
+        """Return the names of the visible phases in their colours; empty without colours."""
         if self.app.no_color:
             return ()
         there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}
@@ -177,7 +179,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
-        """Return the events of a track in `columns` cells; the chosen event is highlighted."""
+        """Return the events of a track in `columns` cells, with the chosen event highlighted."""
         out: list[Run] = []
         at = 0
         for piece in stretches(track, *self.window, columns):
@@ -192,7 +194,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))
             else:
-                # The left edge separates a span from its neighbour.
+                # Leave the left edge free, because it separates the event from its neighbour.
                 name = fit(piece.span.name if width > 3 else "", width - 1)
                 out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out
@@ -209,13 +211,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     # Moving
 
     def action_pan(self, direction: int) -> None:
-        """Pan to earlier or later times by a quarter of the window."""
+        """Pan by a quarter of the window; direction: 1 for later times, -1 for earlier ones."""
         begin, finish = self.window
         step = (finish - begin) * PAN * direction
         self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom in or out, around the event under the cursor if visible, else around the middle."""
+        """Zoom in or out, around the event under the cursor if it is visible, else around the middle."""
         begin, finish = self.window
         span = self.span
         middle = span.start_s + span.duration_s / 2 if span else begin
@@ -227,22 +229,19 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self.window = around - (around - begin) * factor, around + (finish - around) * factor
 
     def action_all(self) -> None:
-        """Zoom out to the whole profile."""
         self.window = self._whole
 
     def action_closeup(self) -> None:
-        """Zoom to the event under the cursor."""
         if span := self.span:
             margin = max(span.duration_s, 1e-9)
             self.window = span.start_s - margin, span.end_s + margin
 
     def action_step(self, direction: int) -> None:
-        """Go to the next or the previous event in the lane."""
         track, index = self.cursor
         self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
-        """Go to the event at the same time in the row above or below."""
+        """Move to the event at the same time in the row above or below."""
         if span := self.span:
             self._go_to(self.cursor[0] + direction, span.start_s)
 

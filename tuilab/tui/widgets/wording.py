@@ -1,4 +1,4 @@
-"""Fits text into cells by cutting or wrapping. Pure functions."""
+"""Fits text into cells by cutting or wrapping it. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from tuilab.tui.widgets.look import Run
 
 
 def fit(text: str, width: int, align: str = "left") -> str:
-    """Return `text` in exactly `width` cells, cut with an ellipsis if it is too long."""
+    """Return `text` in exactly `width` cells. A text that is too long ends with an ellipsis."""
     if width <= 0:
         return ""
     if not text.isprintable():
-        # Convert text of several lines, which was sanitized on input, for a place with one line.
+        # Convert text of several lines, which was sanitized on input, into one line.
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
@@ -25,7 +25,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Wrap `text` into lines of at most `width` cells, broken between words if possible.
+    """Wrap `text` into lines of at most `width` cells, between words if possible.
 
     A figure stays with its unit, and an interval stays in one piece.
     """
@@ -34,7 +34,7 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Wrap `text` into at most `lines` lines; if there are more, cut the last line after a word."""
+    """Wrap `text` into at most `lines` lines. If it needs more, cut the last line after a word."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Return `text`, cut after a word if it is too long: cutting a number would change it."""
+    """Return `text`, cut after a word if it is too long, because cutting a number would change it."""
     if cell_len(text) <= width:
         return text
     text = keep_on_line(text)
@@ -53,5 +53,4 @@ def whole_words(text: str, width: int) -> str:
 
 
 def width_of(line: Sequence[Run]) -> int:
-    """Return the number of cells that the text takes."""
     return sum(cell_len(text) for text, _ in line)
