@@ -38,12 +38,13 @@ from textual.widget import Widget
 LOOK_S = 1.0
 """Seconds between checks that the terminal still exists."""
 PAINT = 1_000
-"""Minimum number of characters of a text that is dropped if it equals the previous text. A text of this
-length paints cells at fixed positions, so sending it again would change nothing.
+"""Minimum number of characters of an output that is dropped if it equals the previous output.
+
+An output of this length paints cells at fixed positions, so sending it again would change nothing.
 """
 MOST_WAITING = 8_192
-"""Maximum bytes of input waiting for the app. If there is more, all of it is dropped: nobody types that
-fast.
+"""Maximum bytes of input waiting for the app. Beyond this limit, all waiting input is dropped, because nobody
+types that fast.
 """
 MOST_PASTED = 8_192
 """Maximum bytes of one paste; the rest is dropped."""
@@ -55,13 +56,13 @@ AT_ONCE = 256
 """Maximum bytes of input to pass to the app before waiting until it has processed them."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
-"""Seconds without input after which excess input has ended; later input was typed by a person."""
+"""Seconds without input after which input is accepted again, because later input was typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
-"""Sequences that a terminal receives but never sends: strings (titles, links, images) and colours (ECMA-48,
-5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
+"""Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colours
+(ECMA-48, 5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
 """
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""Matches the possible start of such a sequence, which is held back until the rest arrives."""
+"""Matches the possible start of a sequence in `NO_KEYS`. Such input is held back until the rest arrives."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -76,7 +77,7 @@ def bearing_its_end() -> Iterator[None]:
 
 
 class Forgiving:
-    """A file whose reader may be gone; writes are then dropped.
+    """A terminal's file that drops writes once the terminal is gone.
 
     Textual writes in a separate thread. If an error ended that thread, the app would wait for it forever.
     """
@@ -84,11 +85,10 @@ class Forgiving:
     file: Any
     """The terminal."""
     sent = 0
-    """Number of bytes written so far."""
     _last = ""
 
     def write(self, text: str) -> int:
-        # Textual paints a screen twice, with the same bytes, when it is shown again.
+        # When a screen is shown again, Textual paints it twice, with the same bytes.
         if len(text) > PAINT and text == self._last:
             return len(text)
         self._last = text
@@ -112,7 +112,7 @@ class LastingApp(App[int]):
     """True once the app is about to exit."""
 
     _drawn: Sequence[StylesCache] = ()
-    """Cached renderings of the widgets that were removed last."""
+    """Cached renderings of the widgets in the last removal."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
         # Textual keeps the cached renderings of removed widgets (docs/textual-defects.md). Widgets removed
@@ -138,7 +138,9 @@ class LastingApp(App[int]):
         await super().on_event(event)
 
     def on_notify(self, event: Notify) -> None:
-        """Skip a notification that is already visible: holding a key would cover the screen with copies."""
+        """Skip a notification that is already visible, because holding a key would cover the screen with
+        copies.
+        """
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
@@ -193,7 +195,7 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
 
 
 class Input:
-    """Passes on typed and pasted input no faster than the app processes it.
+    """Passes typed and pasted input to the app no faster than the app processes it.
 
     Drops bytes that are not UTF-8, and sequences that crash the parser.
     """
@@ -203,12 +205,12 @@ class Input:
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
         self._waiting = bytearray()
         self._pasted: bytearray | None = None
-        """A paste whose end has not arrived yet; None if there is none."""
+        """The part of a paste that has arrived; None if no paste is in progress."""
         self._cut = self._dropped = 0
         self._settled: Future[None] | None = None
 
     def read_until(self, ended: Any) -> None:
-        """Read and pass on input until the event is set or the terminal is gone. Raises OSError."""
+        """Pass on input until the event is set or the terminal is gone. Raises OSError."""
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
@@ -232,8 +234,8 @@ class Input:
                 self._bear(self._parser.tick)
 
     def _take(self, data: bytes) -> None:
-        """Queue input up to the limit. Beyond the limit, drop all of it, and everything until the
-        next pause.
+        """Queue input up to the limit. Beyond the limit, drop all queued input, and all further input until
+        the next pause.
         """
         if self._pasted is not None:
             self._pasted += data
@@ -250,7 +252,7 @@ class Input:
             self._waiting.clear()
 
     def _take_pasted(self, pasted: bytearray) -> None:
-        """Queue the start of a paste. When the paste ends, pass it on in one piece, like typed input."""
+        """Queue the start of a paste. When the paste ends, pass it to the app in one piece."""
         end = pasted.find(ENDED)
         over = (end if end >= 0 else len(pasted) - len(ENDED)) - MOST_PASTED
         if over > 0:
@@ -284,14 +286,14 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """Return a new parser with the facts about the terminal that the current parser has received."""
+        """Return a new parser that knows what the current parser has learned about the terminal."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))
         return parser
 
     def _renew(self) -> None:
-        """Replace the parser, because the end of a paste or sequence may have been dropped."""
+        """Replace the parser, because dropped input may have contained the end of a paste or sequence."""
         self._loop.call_soon_threadsafe(self._app.dropped, self._dropped)
         self._dropped, self._parser = 0, self._fresh()
 
@@ -302,7 +304,7 @@ class Input:
 
 
 def is_gone(*files: int) -> bool:
-    """Return whether one of the terminals has been hung up or closed."""
+    """Return True if one of the terminals has been hung up or closed."""
     poll = select.poll()
     for fd in files:
         poll.register(fd, 0)
@@ -310,7 +312,7 @@ def is_gone(*files: int) -> bool:
 
 
 def watch(loop: Any, gone: Callable[[], None]) -> None:
-    """Call `gone` once standard input or standard error is no longer a terminal."""
+    """Call `gone` once standard input or standard error is no longer connected to a terminal."""
     files = [fd for fd in (0, 2) if os.isatty(fd)]
 
     def look() -> None:
